@@ -1,0 +1,21 @@
+//! Evidence as data: the vocabulary, schema, validation and statistics that every other crate shares.
+//!
+//! This crate has no GPU, no clock and no process in it; only [`store`] touches files.
+//! The words are used everywhere in one sense: an *experiment* names *operations*; an operation is
+//! measured in each *implementation*; a Rust implementation runs a kernel *variant*; a harness run has
+//! *rounds* of *samples*; a profile has *captures* of *launches*; both are stored in a *namespace*.
+
+pub mod artifact;
+pub mod error;
+pub mod experiment;
+pub mod hash;
+pub mod implementation;
+pub mod operation;
+pub mod profiles;
+pub mod published;
+pub mod results;
+pub mod stats;
+pub mod store;
+pub mod summary;
+
+pub use error::Invalid;

@@ -1,0 +1,260 @@
+//! The numbers that tables and figures show, derived from evidence in one place.
+
+use crate::error::Invalid;
+use crate::operation::Operation;
+use crate::profiles::Profiles;
+use crate::published::Published;
+use crate::results::{OperationResults, Results};
+use crate::{implementation, stats};
+use indexmap::IndexMap;
+
+/// One namespace, reduced to what is shown.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// Namespace.
+    pub namespace: String,
+    /// GPU name.
+    pub gpu: String,
+    /// Operations in the order of the evidence.
+    pub operations: Vec<OperationSummary>,
+}
+
+/// One operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperationSummary {
+    /// Which operation.
+    pub operation: Operation,
+    /// Its dims.
+    pub dims: Vec<u32>,
+    /// Implementations in the order in which they are shown.
+    pub implementations: IndexMap<String, CaseSummary>,
+}
+
+/// One operation in one implementation. Times in microseconds; `None` where it was not measured.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CaseSummary {
+    /// Kernel variant that ran, for `rust`.
+    pub kernel: Option<String>,
+    /// Event spans.
+    pub event: Option<Span>,
+    /// Kernel time.
+    pub kernel_time: Option<KernelTime>,
+}
+
+/// Event spans of one case.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Span {
+    /// Mean of all samples.
+    pub mean_us: f64,
+    /// Smallest of the round means.
+    pub min_us: f64,
+    /// Largest of the round means.
+    pub max_us: f64,
+    /// Median of all samples, where there are samples.
+    pub median_us: Option<f64>,
+}
+
+/// Kernel time of one case over its captures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct KernelTime {
+    /// Mean over captures.
+    pub mean_us: f64,
+    /// Smallest capture.
+    pub min_us: f64,
+    /// Largest capture.
+    pub max_us: f64,
+    /// Number of captures.
+    pub captures: usize,
+    /// Kernel launches an operation.
+    pub launches: u32,
+    /// Resources of the operation's only kernel; `None` where it has several or they are not known.
+    pub resources: Option<Resources>,
+}
+
+/// What one kernel asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resources {
+    /// Blocks.
+    pub blocks: u64,
+    /// Registers a thread.
+    pub registers: u32,
+    /// Shared memory a block in bytes.
+    pub shared_bytes: u32,
+}
+
+impl Summary {
+    /// Reduces checked evidence. Every case of `results` is there; one without captures has no kernel
+    /// time.
+    ///
+    /// # Errors
+    /// [`Invalid`] where the evidence does not pass its own check or the captures of one case differ in
+    /// their launches.
+    pub fn of(results: &Results, profiles: Option<&Profiles>) -> Result<Self, Invalid> {
+        results.check()?;
+        if let Some(profiles) = profiles {
+            profiles.check()?;
+        }
+        let names = results.implementations();
+        let operations = results
+            .results
+            .iter()
+            .map(|op| OperationSummary::of(op, profiles, &names))
+            .collect::<Result<_, Invalid>>()?;
+        let namespace = results
+            .provenance
+            .as_ref()
+            .map_or_else(|| results.experiment_id.clone(), |p| p.namespace.clone());
+        Ok(Self {
+            namespace,
+            gpu: results.gpu.clone(),
+            operations,
+        })
+    }
+
+    /// The published values in the same form.
+    pub fn of_published(published: &Published) -> Self {
+        let operations = published
+            .rows
+            .iter()
+            .map(|row| {
+                let mut names: Vec<String> = row.measurements.keys().cloned().collect();
+                implementation::sort(&mut names);
+                let implementations = names
+                    .into_iter()
+                    .map(|name| {
+                        let v = row.measurements[&name];
+                        let case = CaseSummary {
+                            kernel: None,
+                            event: Some(Span {
+                                mean_us: v.event,
+                                min_us: v.event_min,
+                                max_us: v.event_max,
+                                median_us: None,
+                            }),
+                            kernel_time: Some(KernelTime {
+                                mean_us: v.kernel,
+                                min_us: v.kernel,
+                                max_us: v.kernel,
+                                captures: 1,
+                                launches: v.launches,
+                                resources: None,
+                            }),
+                        };
+                        (name, case)
+                    })
+                    .collect();
+                OperationSummary {
+                    operation: row.op,
+                    dims: row.dims.clone(),
+                    implementations,
+                }
+            })
+            .collect();
+        Self {
+            namespace: published.namespace.clone(),
+            gpu: published.gpu.clone(),
+            operations,
+        }
+    }
+
+    /// One operation.
+    pub fn operation(&self, operation: Operation) -> Option<&OperationSummary> {
+        self.operations.iter().find(|op| op.operation == operation)
+    }
+
+    /// One case.
+    pub fn case(&self, operation: Operation, implementation: &str) -> Option<&CaseSummary> {
+        self.operation(operation)?
+            .implementations
+            .get(implementation)
+    }
+}
+
+impl OperationSummary {
+    fn of(
+        results: &OperationResults,
+        profiles: Option<&Profiles>,
+        names: &[String],
+    ) -> Result<Self, Invalid> {
+        let mut implementations = IndexMap::new();
+        for name in names {
+            let cases: Vec<_> = results
+                .rounds
+                .iter()
+                .filter_map(|round| round.implementations.get(name))
+                .collect();
+            if cases.is_empty() {
+                continue;
+            }
+            let all: Vec<f64> = cases
+                .iter()
+                .flat_map(|c| c.samples_us.iter().copied())
+                .collect();
+            let means = cases
+                .iter()
+                .map(|c| stats::mean(&c.samples_us))
+                .collect::<Result<Vec<_>, _>>()?;
+            let (min_us, max_us) = stats::range(&means)?;
+            let case = CaseSummary {
+                kernel: cases[0].kernel.clone(),
+                event: Some(Span {
+                    mean_us: stats::mean(&all)?,
+                    min_us,
+                    max_us,
+                    median_us: Some(stats::median(&all)?),
+                }),
+                kernel_time: profiles
+                    .map(|p| KernelTime::of(p, results.op, name))
+                    .transpose()?
+                    .flatten(),
+            };
+            implementations.insert(name.clone(), case);
+        }
+        Ok(Self {
+            operation: results.op,
+            dims: results.dims.clone(),
+            implementations,
+        })
+    }
+}
+
+impl KernelTime {
+    fn of(profiles: &Profiles, op: Operation, name: &str) -> Result<Option<Self>, Invalid> {
+        let captures: Vec<_> = profiles.case(op, name).collect();
+        let Some(first) = captures.first() else {
+            return Ok(None);
+        };
+        if let Some(other) = captures.iter().find(|c| c.launches != first.launches) {
+            return Err(Invalid::new(
+                format!("captures of {op} {name}"),
+                format!("{} and {} launches", first.launches, other.launches),
+                "the same number in each capture",
+            ));
+        }
+        let times: Vec<f64> = captures.iter().map(|c| c.kernel_time()).collect();
+        let (min_us, max_us) = stats::range(&times)?;
+        let row = &first.kernel_metrics[0];
+        let blocks = row.grid_size.split(',').try_fold(1u64, |n, part| {
+            part.trim()
+                .parse::<u64>()
+                .ok()
+                .and_then(|d| n.checked_mul(d))
+        });
+        let resources = match (first.launches, blocks) {
+            (1, Some(blocks)) => Some(Resources {
+                blocks,
+                registers: row.registers_per_thread,
+                shared_bytes: row.shared_mem_bytes,
+            }),
+            _ => None,
+        };
+        Ok(Some(Self {
+            mean_us: stats::mean(&times)?,
+            min_us,
+            max_us,
+            captures: captures.len(),
+            launches: first.launches,
+            resources,
+        }))
+    }
+}
