@@ -1,0 +1,108 @@
+//! Which cases are run: the small suite, whose tails and degenerate shapes every kernel must take, and
+//! the default suite, which is measured.
+
+use crate::inputs::{self, Inputs};
+use Fill::{Constant, Generated};
+use Operation::{Gelu, LayerNorm, Matmul, Neighbor, Triangle};
+use mage_evidence::Invalid;
+use mage_evidence::operation::Operation;
+
+/// One case: an operation, its dims and what its inputs hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Case {
+    /// Name in test output and reports, unique over both suites.
+    pub name: &'static str,
+    /// The operation.
+    pub operation: Operation,
+    /// Its dims, as [`Operation::dim_names`] names them.
+    pub dims: &'static [u32],
+    /// What its inputs hold.
+    pub fill: Fill,
+}
+
+/// What the inputs of a case hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fill {
+    /// All drawn: [`inputs::generate`].
+    Generated,
+    /// This value in all of `a.bin`, the others drawn: [`inputs::constant`].
+    Constant(f32),
+}
+
+impl Case {
+    /// The inputs, drawn from `seed`.
+    ///
+    /// # Errors
+    /// [`Invalid`] as [`inputs::generate`]; none for the cases of this module.
+    pub fn inputs(&self, seed: u64) -> Result<Inputs, Invalid> {
+        match self.fill {
+            Generated => inputs::generate(self.operation, self.dims, seed),
+            Constant(value) => inputs::constant(self.operation, self.dims, value, seed),
+        }
+    }
+}
+
+const fn case(name: &'static str, operation: Operation, dims: &'static [u32], fill: Fill) -> Case {
+    Case {
+        name,
+        operation,
+        dims,
+        fill,
+    }
+}
+
+/// Shapes that no tile divides, the smallest shapes, rows without variance, graphs without edges and with
+/// repeated ones.
+#[rustfmt::skip]
+pub const SMALL: [Case; 10] = [
+    case("matmul-17x19x23",          Matmul,    &[17, 19, 23], Generated),
+    case("matmul-1x1x1",             Matmul,    &[1, 1, 1],    Generated),
+    case("gelu-3x257",               Gelu,      &[3, 257],     Generated),
+    case("layernorm-3x257",          LayerNorm, &[3, 257],     Generated),
+    case("layernorm-2x1-constant",   LayerNorm, &[2, 1],       Constant(0.25)),
+    case("layernorm-4x768-constant", LayerNorm, &[4, 768],     Constant(0.25)),
+    case("triangle-7x5",             Triangle,  &[7, 5],       Generated),
+    case("neighbor-7x9x23",          Neighbor,  &[7, 9, 23],   Generated),
+    case("neighbor-7x9x0",           Neighbor,  &[7, 9, 0],    Generated),
+    case("neighbor-1x5x9",           Neighbor,  &[1, 5, 9],    Generated),
+];
+
+/// The shapes of the published experiments, one an operation and in [`Operation::ALL`]'s order.
+#[rustfmt::skip]
+pub const DEFAULT: [Case; 5] = [
+    case("matmul",    Matmul,    &[1024, 1024, 1024], Generated),
+    case("gelu",      Gelu,      &[4096, 768],        Generated),
+    case("layernorm", LayerNorm, &[4096, 768],        Generated),
+    case("triangle",  Triangle,  &[128, 32],          Generated),
+    case("neighbor",  Neighbor,  &[4096, 64, 65536],  Generated),
+];
+
+/// The default case of `operation`.
+pub fn default_case(operation: Operation) -> &'static Case {
+    &DEFAULT[operation as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn cases_are_named_once_and_have_valid_dims() {
+        let cases = || SMALL.iter().chain(&DEFAULT);
+        for case in cases() {
+            case.operation.check_dims(case.dims).unwrap();
+            assert!(case.name.starts_with(case.operation.name()));
+        }
+        let names: BTreeSet<_> = cases().map(|case| case.name).collect();
+        assert_eq!(names.len(), cases().count());
+    }
+
+    #[test]
+    fn every_operation_has_small_and_default_cases() {
+        for operation in Operation::ALL {
+            assert!(SMALL.iter().any(|case| case.operation == operation));
+            assert_eq!(default_case(operation).operation, operation);
+        }
+    }
+}
