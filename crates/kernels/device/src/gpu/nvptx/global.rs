@@ -1,0 +1,50 @@
+//! Kernel parameters: arrays in global memory, each a naked pointer in the object.
+
+use crate::gpu::F32x4;
+
+/// An input array. Any number of threads may read any element.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct In<T>(*const T);
+
+impl<T: Copy> In<T> {
+    /// The element at `index`.
+    #[inline(always)]
+    pub fn get(self, index: u32) -> T {
+        // SAFETY: the launch gives an array of the size that the dims imply, and the kernel's indices lie in it.
+        unsafe { *self.0.add(index as usize) }
+    }
+}
+
+impl In<f32> {
+    /// The elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
+    #[inline(always)]
+    pub fn get4(self, quad: u32) -> F32x4 {
+        // SAFETY: as for `get`; arrays are aligned to 16 bytes, and so is every fourth element.
+        unsafe { *self.0.cast::<F32x4>().add(quad as usize) }
+    }
+}
+
+/// The output array. No two threads write the same element, and none is read.
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Out<T>(*mut T);
+
+impl<T: Copy> Out<T> {
+    /// Writes `value` at `index`.
+    #[inline(always)]
+    pub fn set(self, index: u32, value: T) {
+        // SAFETY: the launch gives an array of the size that the dims imply, apart from every input; the
+        // kernel's indices lie in it, and each belongs to one thread.
+        unsafe { *self.0.add(index as usize) = value }
+    }
+}
+
+impl Out<f32> {
+    /// Writes the elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
+    #[inline(always)]
+    pub fn set4(self, quad: u32, value: F32x4) {
+        // SAFETY: as for `set`; arrays are aligned to 16 bytes, and so is every fourth element.
+        unsafe { *self.0.cast::<F32x4>().add(quad as usize) = value }
+    }
+}

@@ -1,0 +1,89 @@
+//! Arrays that the threads of a block share.
+
+use crate::gpu::F32x4;
+use core::arch::asm;
+use core::marker::PhantomData;
+
+/// An array of `N` elements in shared memory, declared with [`shared!`](crate::gpu::shared). It starts with
+/// any content. Between a write by one thread and an access of the same element by another lies a barrier.
+#[derive(Clone, Copy)]
+pub struct Shared<T, const N: usize> {
+    /// Address in the shared window.
+    address: u32,
+    element: PhantomData<T>,
+}
+
+impl<const N: usize> Shared<f32, N> {
+    /// The array at `address`, from [`shared!`](crate::gpu::shared) only.
+    ///
+    /// # Safety
+    /// `address` is that of `4 * N` bytes of shared memory, aligned to 16.
+    #[inline(always)]
+    pub unsafe fn at(address: u32) -> Self {
+        Self {
+            address,
+            element: PhantomData,
+        }
+    }
+
+    /// The element at `index`, below `N`.
+    #[inline(always)]
+    pub fn get(self, index: u32) -> f32 {
+        let value;
+        // SAFETY: inside the array that the kernel declared.
+        unsafe {
+            asm!("ld.shared.f32 {}, [{}];", out(reg32) value, in(reg32) self.address + 4 * index,
+                options(pure, readonly, nostack));
+        }
+        value
+    }
+
+    /// Writes `value` at `index`, below `N`.
+    #[inline(always)]
+    pub fn set(self, index: u32, value: f32) {
+        // SAFETY: inside the array that the kernel declared.
+        unsafe {
+            asm!("st.shared.f32 [{}], {};", in(reg32) self.address + 4 * index, in(reg32) value,
+                options(nostack));
+        }
+    }
+
+    /// Writes the elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
+    #[inline(always)]
+    pub fn set4(self, quad: u32, value: F32x4) {
+        let [x, y, z, w] = value.0;
+        // SAFETY: inside the array that the kernel declared; it is aligned to 16 bytes, and so is every quad.
+        unsafe {
+            asm!("st.shared.v4.f32 [{}], {{{}, {}, {}, {}}};", in(reg32) self.address + 16 * quad,
+                in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w, options(nostack));
+        }
+    }
+}
+
+/// Declares a shared array of exactly its elements, and the function that returns it:
+/// `shared! { fn partial() -> Shared<f32, 256>; }`. The name is the symbol in the object.
+#[allow(unused_macros)] // not every variant has one
+macro_rules! shared {
+    ($($(#[$meta:meta])* fn $name:ident() -> Shared<$element:ty, $elements:tt>;)*) => {$(
+        $(#[$meta])*
+        #[allow(unsafe_code)]
+        #[inline(always)]
+        fn $name() -> $crate::gpu::Shared<$element, $elements> {
+            mod declaration {
+                ::core::arch::global_asm!(
+                    concat!(".shared .align 16 .b8 ", stringify!($name), "[{bytes}];"),
+                    bytes = const ::core::mem::size_of::<[$element; $elements]>(),
+                );
+            }
+            let address: u32;
+            // SAFETY: the address of the array declared above, of the size and alignment that `at` asks for.
+            unsafe {
+                ::core::arch::asm!(concat!("mov.u32 {}, ", stringify!($name), ";"), out(reg32) address,
+                    options(pure, nomem, nostack));
+                $crate::gpu::Shared::at(address)
+            }
+        }
+    )*};
+}
+#[allow(unused_imports)]
+pub(crate) use shared;

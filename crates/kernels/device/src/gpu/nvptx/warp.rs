@@ -1,0 +1,29 @@
+//! Values passed between the 32 lanes of a warp. All lanes must take part.
+
+/// Every lane of a warp.
+const ALL_LANES: u32 = u32::MAX;
+/// No segments: a warp is one row of 32 lanes.
+const FULL_WARP: u32 = 31;
+
+#[allow(improper_ctypes)]
+unsafe extern "C" {
+    #[link_name = "llvm.nvvm.shfl.sync.down.f32"]
+    fn shfl_sync_down_f32(lanes: u32, value: f32, offset: u32, clamp: u32) -> f32;
+    #[link_name = "llvm.nvvm.shfl.sync.idx.f32"]
+    fn shfl_sync_idx_f32(lanes: u32, value: f32, lane: u32, clamp: u32) -> f32;
+}
+
+/// The `value` of the lane `offset` places up; a lane with none so far up keeps its own
+/// (`shfl.sync.down.b32`).
+#[inline(always)]
+pub fn shuffle_down(value: f32, offset: u32) -> f32 {
+    // SAFETY: registers only; whole warps reach it together.
+    unsafe { shfl_sync_down_f32(ALL_LANES, value, offset, FULL_WARP) }
+}
+
+/// The `value` of lane `lane`, below 32, in every lane (`shfl.sync.idx.b32`).
+#[inline(always)]
+pub fn broadcast(value: f32, lane: u32) -> f32 {
+    // SAFETY: registers only; whole warps reach it together.
+    unsafe { shfl_sync_idx_f32(ALL_LANES, value, lane, FULL_WARP) }
+}

@@ -1,0 +1,22 @@
+//! The kernels. `crates/kernels/src/variants.rs` tabulates their launch shapes and the dims that they take.
+//!
+//! Parameters: the inputs in the order of their files, the output, then the dims in order.
+
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu"))]
+pub mod bias_gelu;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm"))]
+pub mod layer_norm;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_tile"))]
+pub mod layer_norm_tile;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_warp"))]
+pub mod layer_norm_warp;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor"))]
+pub mod neighbor;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "tiled_matmul"))]
+pub mod tiled_matmul;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "tiled_matmul_8x4"))]
+pub mod tiled_matmul_8x4;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "tiled_matmul_registers"))]
+pub mod tiled_matmul_registers;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle"))]
+pub mod triangle;

@@ -1,0 +1,50 @@
+//! Kernels on a CUDA device, over cudarc's driver layer.
+//!
+//! Everything that a timed call needs is made beforehand: context, stream, module, buffers, arguments and
+//! events. A timed call is then one `cuLaunchKernel` between two event records, on one stream.
+
+mod call;
+mod gpu;
+mod module;
+mod timer;
+
+pub use call::Call;
+pub use gpu::{Absent, Gpu};
+pub use timer::Timer;
+
+use cudarc::driver::{DriverError, sys::CUresult};
+
+/// Why the device could not do something.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The driver refused.
+    #[error("CUDA: cannot {action}: {source}")]
+    Driver {
+        /// What was tried.
+        action: String,
+        /// What the driver said.
+        source: DriverError,
+    },
+    /// The driver is too old for the built PTX.
+    #[error(
+        "CUDA: {object}: the driver does not know this PTX version, expected a driver of CUDA 12.0 or later; update the NVIDIA driver"
+    )]
+    OldDriver {
+        /// The PTX object.
+        object: String,
+    },
+    /// No object was built for a variant.
+    #[error("variant {0}: found no PTX object, expected one; run `cargo xtask kernels`")]
+    NoObject(&'static str),
+}
+
+/// Names what was tried when the driver refuses.
+fn failed(action: impl Into<String>) -> impl FnOnce(DriverError) -> LaunchError {
+    let action = action.into();
+    move |source| LaunchError::Driver { action, source }
+}
+
+/// Whether the driver refuses because the PTX is newer than it.
+fn is_old_driver(error: &DriverError) -> bool {
+    error.0 == CUresult::CUDA_ERROR_UNSUPPORTED_PTX_VERSION
+}

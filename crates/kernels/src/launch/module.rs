@@ -1,0 +1,70 @@
+//! One loaded PTX object and its entry.
+
+use super::{Gpu, LaunchError, failed, is_old_driver};
+use crate::objects;
+use crate::variants::Variant;
+use cudarc::driver::{CudaContext, result, sys};
+use std::ffi::CString;
+use std::sync::Arc;
+
+/// A module that stays loaded as long as its function may be launched.
+pub(super) struct Module {
+    context: Arc<CudaContext>,
+    module: sys::CUmodule,
+    function: sys::CUfunction,
+}
+
+impl Module {
+    /// Loads the object of `variant`; the driver compiles it for the device here, never in a timed call.
+    pub(super) fn load(gpu: &Gpu, variant: &Variant) -> Result<Self, LaunchError> {
+        let object = objects::ptx(variant.id).ok_or(LaunchError::NoObject(variant.id))?;
+        let context = Arc::clone(&gpu.context);
+        context
+            .bind_to_thread()
+            .map_err(failed("bind the context to this thread"))?;
+        let terminated = |text: &str| {
+            let error = sys::CUresult::CUDA_ERROR_INVALID_VALUE;
+            CString::new(text).map_err(|_| {
+                failed("pass text with a zero byte")(cudarc::driver::DriverError(error))
+            })
+        };
+        let image = terminated(object.ptx)?;
+        let symbol = terminated(variant.id)?;
+        // SAFETY: the image is PTX text that ends with a zero byte and outlives the call.
+        #[allow(unsafe_code)]
+        let module =
+            unsafe { result::module::load_data(image.as_ptr().cast()) }.map_err(|error| {
+                if is_old_driver(&error) {
+                    let object = object.file_name();
+                    return LaunchError::OldDriver { object };
+                }
+                failed(format!("load {}", object.file_name()))(error)
+            })?;
+        let mut loaded = Self {
+            context,
+            module,
+            function: std::ptr::null_mut(),
+        };
+        // SAFETY: the module was loaded above and is unloaded only in `drop`.
+        #[allow(unsafe_code)]
+        let function = unsafe { result::module::get_function(module, symbol) };
+        loaded.function = function.map_err(failed(format!("find the entry {}", variant.id)))?;
+        Ok(loaded)
+    }
+
+    /// The entry; valid as long as `self` lives.
+    pub(super) fn function(&self) -> sys::CUfunction {
+        self.function
+    }
+}
+
+impl Drop for Module {
+    fn drop(&mut self) {
+        // A module that cannot be unloaded goes with the context.
+        if self.context.bind_to_thread().is_ok() {
+            // SAFETY: loaded in `load`, unloaded once; launches of it were synchronised by their owner.
+            #[allow(unsafe_code)]
+            let _ = unsafe { result::module::unload(self.module) };
+        }
+    }
+}

@@ -1,0 +1,9 @@
+//! What is run: inputs, FP64 references, the table of variants, PTX objects and their launch.
+
+pub mod compare;
+pub mod inputs;
+pub mod launch;
+pub mod objects;
+pub mod reference;
+pub mod suite;
+pub mod variants;

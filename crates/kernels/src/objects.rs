@@ -1,0 +1,159 @@
+//! The built code objects: one PTX file a variant, embedded in the program, and the lock file that says what
+//! each was made from. `cargo xtask kernels` writes both.
+
+use mage_evidence::hash::sha256_hex;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The code of one variant, for every device from `target` on.
+#[derive(Debug)]
+pub struct Object {
+    /// Id of the variant, and the name of the only entry.
+    pub variant: &'static str,
+    /// The lowest architecture that runs it, `sm_80`.
+    pub target: &'static str,
+    /// PTX, which the driver compiles for the device at hand.
+    pub ptx: &'static str,
+}
+
+impl Object {
+    /// Name of the file under `crates/kernels/ptx`.
+    pub fn file_name(&self) -> String {
+        file_name(self.variant, self.target)
+    }
+
+    /// SHA-256 of the PTX.
+    pub fn sha256(&self) -> String {
+        sha256_hex(self.ptx.as_bytes())
+    }
+}
+
+/// Name of the file under `crates/kernels/ptx` that holds a variant's object for a target.
+pub fn file_name(variant: &str, target: &str) -> String {
+    format!("{variant}.{target}.ptx")
+}
+
+static OBJECTS: &[Object] = include!("../ptx/objects.rs");
+
+/// Every object, in the order of the table of variants.
+pub fn objects() -> &'static [Object] {
+    OBJECTS
+}
+
+/// The object of a variant.
+pub fn ptx(variant: &str) -> Option<&'static Object> {
+    OBJECTS.iter().find(|object| object.variant == variant)
+}
+
+/// `kernels.lock.json`: what the objects were made from. Paths are relative to the workspace, with `/`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lock {
+    /// The compiler of all objects.
+    pub compiler: Compiler,
+    /// Flags for every crate of the build, `core` included.
+    pub rustc_flags: Vec<String>,
+    /// Further arguments of cargo.
+    pub cargo_flags: Vec<String>,
+    /// SHA-256 of each source file that goes into every object.
+    pub sources: BTreeMap<String, String>,
+    /// Each object, by its file name.
+    pub objects: BTreeMap<String, LockedObject>,
+}
+
+/// A compiler as it names itself; two that name themselves alike give the same objects.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Compiler {
+    /// The first line of `rustc --version --verbose`.
+    pub rustc: String,
+    /// Its version of LLVM.
+    pub llvm: String,
+}
+
+/// One object of the [`Lock`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockedObject {
+    /// The lowest architecture that runs it.
+    pub target: String,
+    /// The source file that goes into no other object.
+    pub source: String,
+    /// SHA-256 of that file.
+    pub source_sha256: String,
+    /// SHA-256 of the object.
+    pub sha256: String,
+}
+
+/// The lock file, as text.
+pub const LOCK_JSON: &str = include_str!("../ptx/kernels.lock.json");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variants::VARIANTS;
+
+    #[test]
+    fn every_variant_has_an_object_as_locked() {
+        let lock: Lock = serde_json::from_str(LOCK_JSON).unwrap();
+        assert_eq!(lock.objects.len(), objects().len());
+        assert_eq!(objects().len(), VARIANTS.len());
+        for variant in VARIANTS {
+            let object = ptx(variant.id).unwrap();
+            let locked = &lock.objects[&object.file_name()];
+            assert_eq!(locked.sha256, object.sha256(), "{}", variant.id);
+            assert_eq!(locked.target, object.target);
+        }
+    }
+
+    #[test]
+    fn an_object_is_one_entry_of_its_block_and_shared_memory() {
+        for variant in VARIANTS {
+            let ptx = ptx(variant.id).unwrap().ptx;
+            let entry = format!(".visible .entry {}(\n", variant.id);
+            assert_eq!(ptx.matches(".entry").count(), 1);
+            assert!(ptx.contains(&entry), "no {entry:?}");
+            let [x, y, z] = variant.block;
+            let bounds = format!("\n.maxntid {x}, {y}, {z}\n");
+            assert!(ptx.contains(&bounds), "{}: no {bounds:?}", variant.id);
+            assert_eq!(
+                shared_bytes(ptx),
+                variant.static_shared_bytes,
+                "{}",
+                variant.id
+            );
+            for forbidden in [
+                ".func", ".local", "call", "trap", "/home", "/usr", "/root", ".rs",
+            ] {
+                assert!(!ptx.contains(forbidden), "{} has {forbidden:?}", variant.id);
+            }
+        }
+    }
+
+    /// Bytes of the `.shared` arrays that the PTX declares.
+    fn shared_bytes(ptx: &str) -> u32 {
+        ptx.lines()
+            .filter(|line| line.starts_with(".shared"))
+            .map(|line| {
+                let (_, length) = line.rsplit_once('[').unwrap();
+                length.trim_end_matches("];").parse::<u32>().unwrap()
+            })
+            .sum()
+    }
+
+    #[test]
+    fn the_accesses_are_those_that_the_kernels_claim() {
+        let has = |id, instruction| ptx(id).unwrap().ptx.contains(instruction);
+        for id in ["layer_norm_warp", "layer_norm_tile"] {
+            assert!(has(id, "ld.global.v4.") && has(id, "st.global.v4."), "{id}");
+            assert!(has(id, "shfl.sync.down.b32") && !has(id, "bar"), "{id}");
+        }
+        for id in ["tiled_matmul_registers", "tiled_matmul_8x4"] {
+            assert!(has(id, "ld.global.v4.") && has(id, "st.global.v4."), "{id}");
+            assert!(has(id, "st.shared.v4.f32"), "{id}");
+        }
+        for variant in VARIANTS {
+            assert!(has(variant.id, "fma.rn.f32"), "{}", variant.id);
+        }
+    }
+}

@@ -1,0 +1,405 @@
+//! The one table of kernel variants. The command line, dispatch, the build of the objects, tests and documents
+//! all read it; nothing repeats it.
+
+use mage_evidence::operation::Operation;
+
+/// The shape of one launch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Launch {
+    /// Blocks, x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block, x, y, z.
+    pub block: [u32; 3],
+    /// Shared bytes of a block on top of those that the object declares.
+    pub dynamic_shared_bytes: u32,
+}
+
+/// What became of a variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Measured and kept.
+    Retained,
+    /// Measured and not kept; still built, tested and measurable.
+    Rejected,
+}
+
+/// One kernel for one operation.
+#[derive(Debug)]
+pub struct Variant {
+    /// The name everywhere, and the symbol in the object.
+    pub id: &'static str,
+    /// What it computes.
+    pub operation: Operation,
+    /// The variant that it was made from; none for the general variant of an operation.
+    pub parent: Option<&'static str>,
+    /// The experiment that it was made for.
+    pub introduced: &'static str,
+    /// Whether it was kept.
+    pub status: Status,
+    /// Threads of a block, x, y, z: also the most that its object allows (`.maxntid`).
+    pub block: [u32; 3],
+    /// Shared bytes of a block that the object declares.
+    pub static_shared_bytes: u32,
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    /// Blocks for dims of the operation.
+    grid: fn(&[u32]) -> [u32; 3],
+    /// What each dim must be a multiple of, and its largest value.
+    limits: &'static [Limit],
+}
+
+/// What a variant asks of one dim.
+#[derive(Debug)]
+struct Limit {
+    /// Position in the operation's dims.
+    dim: usize,
+    multiple_of: u32,
+    at_most: u32,
+}
+
+/// Blocks along y and z that CUDA allows; along x it allows more than any dims give.
+const MAX_GRID_YZ: u32 = 65_535;
+
+impl Variant {
+    /// The launch for `dims`, which must be ones that the variant [`takes`](Self::takes).
+    pub fn launch(&self, dims: &[u32]) -> Launch {
+        Launch {
+            grid: (self.grid)(dims),
+            block: self.block,
+            dynamic_shared_bytes: 0,
+        }
+    }
+
+    /// Whether the variant computes the operation for `dims`.
+    ///
+    /// # Errors
+    /// The reason why it does not, as a sentence without a full stop.
+    pub fn takes(&self, dims: &[u32]) -> Result<(), String> {
+        self.operation
+            .check_dims(dims)
+            .map_err(|invalid| invalid.to_string())?;
+        for limit in self.limits {
+            let (name, dim) = (self.operation.dim_names()[limit.dim], dims[limit.dim]);
+            if !dim.is_multiple_of(limit.multiple_of) {
+                return Err(format!(
+                    "{} takes {name} a multiple of {}, not {dim}",
+                    self.id, limit.multiple_of
+                ));
+            }
+            if dim > limit.at_most {
+                return Err(format!(
+                    "{} takes {name} up to {}, not {dim}",
+                    self.id, limit.at_most
+                ));
+            }
+        }
+        let [_, y, z] = (self.grid)(dims);
+        if y.max(z) > MAX_GRID_YZ {
+            return Err(format!(
+                "{} needs {y} x {z} blocks along y and z for {dims:?}, of which CUDA allows {MAX_GRID_YZ} each",
+                self.id
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Every variant: the operations in order, each from its general variant on.
+pub static VARIANTS: &[Variant] = &[
+    Variant {
+        id: "tiled_matmul",
+        operation: Operation::Matmul,
+        parent: None,
+        introduced: "mage-001",
+        status: Status::Retained,
+        block: [16, 16, 1],
+        static_shared_bytes: 2 * 16 * 16 * 4,
+        summary: "One output a thread from 16 x 16 tiles in shared memory.",
+        grid: |dims| [dims[1].div_ceil(16), dims[0].div_ceil(16), 1],
+        limits: &[],
+    },
+    Variant {
+        id: "tiled_matmul_registers",
+        operation: Operation::Matmul,
+        parent: Some("tiled_matmul"),
+        introduced: "mage-002",
+        status: Status::Retained,
+        block: [256, 1, 1],
+        static_shared_bytes: (64 * 32 + 32 * 64) * 4,
+        summary: "4 x 4 outputs a thread in registers, 64 x 64 a block, K in steps of 32.",
+        grid: |dims| [dims[1] / 64, dims[0] / 64, 1],
+        limits: &[multiple(0, 64), multiple(1, 64), multiple(2, 32)],
+    },
+    Variant {
+        id: "tiled_matmul_8x4",
+        operation: Operation::Matmul,
+        parent: Some("tiled_matmul_registers"),
+        introduced: "mage-002",
+        status: Status::Rejected,
+        block: [256, 1, 1],
+        static_shared_bytes: (128 * 32 + 32 * 64) * 4,
+        summary: "8 x 4 outputs a thread in registers, 128 x 64 a block, K in steps of 32.",
+        grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
+        limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 32)],
+    },
+    Variant {
+        id: "bias_gelu",
+        operation: Operation::Gelu,
+        parent: None,
+        introduced: "mage-001",
+        status: Status::Retained,
+        block: [256, 1, 1],
+        static_shared_bytes: 0,
+        summary: "One output a thread, bias and GELU in one pass.",
+        grid: |dims| one_a_thread(dims[0] * dims[1]),
+        limits: &[],
+    },
+    Variant {
+        id: "layer_norm",
+        operation: Operation::LayerNorm,
+        parent: None,
+        introduced: "mage-001",
+        status: Status::Retained,
+        block: [256, 1, 1],
+        static_shared_bytes: 256 * 4,
+        summary: "A block of 256 threads a row, partial sums halved in shared memory.",
+        grid: |dims| [dims[0], 1, 1],
+        limits: &[],
+    },
+    Variant {
+        id: "layer_norm_warp",
+        operation: Operation::LayerNorm,
+        parent: Some("layer_norm"),
+        introduced: "mage-002",
+        status: Status::Retained,
+        block: [256, 1, 1],
+        static_shared_bytes: 0,
+        summary: "A warp a row, partial sums meet in shuffles, quads in place of floats.",
+        grid: |dims| [dims[0].div_ceil(8), 1, 1],
+        limits: &[multiple(1, 4)],
+    },
+    Variant {
+        id: "layer_norm_tile",
+        operation: Operation::LayerNorm,
+        parent: Some("layer_norm_warp"),
+        introduced: "mage-002",
+        status: Status::Rejected,
+        block: [256, 1, 1],
+        static_shared_bytes: 0,
+        summary: "A warp a row, the row's quads held in an array of each lane.",
+        grid: |dims| [dims[0].div_ceil(8), 1, 1],
+        limits: &[Limit {
+            dim: 1,
+            multiple_of: 4,
+            at_most: 1024,
+        }],
+    },
+    Variant {
+        id: "triangle",
+        operation: Operation::Triangle,
+        parent: None,
+        introduced: "mage-001",
+        status: Status::Retained,
+        block: [256, 1, 1],
+        static_shared_bytes: 0,
+        summary: "One output a thread, the channel fastest.",
+        grid: |dims| one_a_thread(dims[0] * dims[0] * dims[1]),
+        limits: &[],
+    },
+    Variant {
+        id: "neighbor",
+        operation: Operation::Neighbor,
+        parent: None,
+        introduced: "mage-001",
+        status: Status::Retained,
+        block: [256, 1, 1],
+        static_shared_bytes: 0,
+        summary: "One output a thread, the edges of its node in turn.",
+        grid: |dims| one_a_thread(dims[0] * dims[1]),
+        limits: &[],
+    },
+];
+
+const fn multiple(dim: usize, of: u32) -> Limit {
+    Limit {
+        dim,
+        multiple_of: of,
+        at_most: u32::MAX,
+    }
+}
+
+/// Blocks of 256 threads for so many outputs, fewer than 2^31.
+fn one_a_thread(outputs: u32) -> [u32; 3] {
+    [outputs.div_ceil(256), 1, 1]
+}
+
+/// The variant of this id.
+pub fn find(id: &str) -> Option<&'static Variant> {
+    VARIANTS.iter().find(|variant| variant.id == id)
+}
+
+/// The variants of an operation, from its general one on.
+pub fn of(operation: Operation) -> impl Iterator<Item = &'static Variant> {
+    VARIANTS
+        .iter()
+        .filter(move |variant| variant.operation == operation)
+}
+
+/// The variant that puts no limit on any dim of the operation: the one that was made from no other.
+pub fn general(operation: Operation) -> &'static Variant {
+    of(operation)
+        .find(|variant| variant.parent.is_none())
+        .expect("a test holds that every operation has a general variant")
+}
+
+/// The variant that runs where `requested` is asked for: itself if it takes `dims`, else the general one.
+pub fn dispatch(requested: &'static Variant, dims: &[u32]) -> &'static Variant {
+    match requested.takes(dims) {
+        Ok(()) => requested,
+        Err(_) => general(requested.operation),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_parents_come_first() {
+        for (i, variant) in VARIANTS.iter().enumerate() {
+            let before = &VARIANTS[..i];
+            assert!(
+                before.iter().all(|v| v.id != variant.id),
+                "{} stands twice",
+                variant.id
+            );
+            if let Some(parent) = variant.parent {
+                let operation = before.iter().find(|v| v.id == parent).map(|v| v.operation);
+                assert_eq!(
+                    operation,
+                    Some(variant.operation),
+                    "parent of {}",
+                    variant.id
+                );
+            }
+            assert!(std::ptr::eq(find(variant.id).unwrap(), variant));
+        }
+        assert!(find("layer_norm_wrap").is_none());
+    }
+
+    #[test]
+    fn every_operation_has_one_general_variant_that_takes_any_dims() {
+        for operation in Operation::ALL {
+            let roots = of(operation).filter(|v| v.parent.is_none()).count();
+            assert_eq!(roots, 1, "{operation}");
+            assert!(general(operation).limits.is_empty(), "{operation}");
+        }
+        let ids = Operation::ALL.map(|operation| general(operation).id);
+        assert_eq!(
+            ids,
+            [
+                "tiled_matmul",
+                "bias_gelu",
+                "layer_norm",
+                "triangle",
+                "neighbor"
+            ]
+        );
+    }
+
+    #[test]
+    fn launches_have_the_published_shapes() {
+        let cases: [(&str, &[u32], [u32; 3], [u32; 3]); 9] = [
+            (
+                "tiled_matmul",
+                &[1024, 1024, 1024],
+                [64, 64, 1],
+                [16, 16, 1],
+            ),
+            (
+                "tiled_matmul_registers",
+                &[1024, 1024, 1024],
+                [16, 16, 1],
+                [256, 1, 1],
+            ),
+            (
+                "tiled_matmul_8x4",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [256, 1, 1],
+            ),
+            ("bias_gelu", &[4096, 768], [12_288, 1, 1], [256, 1, 1]),
+            ("layer_norm", &[4096, 768], [4096, 1, 1], [256, 1, 1]),
+            ("layer_norm_warp", &[4096, 768], [512, 1, 1], [256, 1, 1]),
+            ("layer_norm_tile", &[4096, 768], [512, 1, 1], [256, 1, 1]),
+            ("triangle", &[128, 32], [2048, 1, 1], [256, 1, 1]),
+            ("neighbor", &[4096, 64, 65_536], [1024, 1, 1], [256, 1, 1]),
+        ];
+        assert_eq!(cases.len(), VARIANTS.len());
+        for (id, dims, grid, block) in cases {
+            let variant = find(id).unwrap();
+            variant.takes(dims).unwrap();
+            let launch = variant.launch(dims);
+            assert_eq!((launch.grid, launch.block), (grid, block), "{id}");
+            assert_eq!(launch.dynamic_shared_bytes, 0, "{id}");
+        }
+    }
+
+    #[test]
+    fn tails_and_degenerate_dims_are_covered_by_blocks() {
+        let cases: [(&str, &[u32], [u32; 3]); 8] = [
+            ("tiled_matmul", &[17, 19, 23], [2, 2, 1]),
+            ("tiled_matmul", &[1, 1, 1], [1, 1, 1]),
+            ("tiled_matmul", &[1, 33, 1], [3, 1, 1]),
+            ("bias_gelu", &[3, 257], [4, 1, 1]),
+            ("layer_norm", &[2, 1], [2, 1, 1]),
+            ("layer_norm_warp", &[9, 4], [2, 1, 1]),
+            ("triangle", &[7, 5], [1, 1, 1]),
+            ("neighbor", &[7, 9, 0], [1, 1, 1]),
+        ];
+        for (id, dims, grid) in cases {
+            let variant = find(id).unwrap();
+            variant.takes(dims).unwrap();
+            assert_eq!(variant.launch(dims).grid, grid, "{id} {dims:?}");
+        }
+    }
+
+    #[test]
+    fn dims_that_do_not_fit_run_the_general_variant() {
+        let cases: [(&str, &[u32], &str); 7] = [
+            ("tiled_matmul_registers", &[17, 19, 23], "tiled_matmul"),
+            ("tiled_matmul_registers", &[64, 64, 16], "tiled_matmul"),
+            (
+                "tiled_matmul_registers",
+                &[64, 128, 96],
+                "tiled_matmul_registers",
+            ),
+            ("tiled_matmul_8x4", &[64, 64, 32], "tiled_matmul"),
+            ("layer_norm_warp", &[3, 257], "layer_norm"),
+            ("layer_norm_tile", &[2, 1028], "layer_norm"),
+            ("layer_norm_tile", &[2, 1024], "layer_norm_tile"),
+        ];
+        for (requested, dims, runs) in cases {
+            assert_eq!(
+                dispatch(find(requested).unwrap(), dims).id,
+                runs,
+                "{dims:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_refusal_gives_its_reason() {
+        let reason = |id, dims: &[u32]| find(id).unwrap().takes(dims).unwrap_err();
+        assert_eq!(
+            reason("tiled_matmul_registers", &[64, 64, 48]),
+            "tiled_matmul_registers takes k a multiple of 32, not 48"
+        );
+        assert_eq!(
+            reason("layer_norm_tile", &[1, 2048]),
+            "layer_norm_tile takes width up to 1024, not 2048"
+        );
+        assert!(reason("tiled_matmul", &[1_048_577, 1, 1]).contains("65537 x 1 blocks"));
+        assert!(reason("layer_norm", &[0, 1]).contains("rows"));
+    }
+}
