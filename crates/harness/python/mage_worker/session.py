@@ -1,0 +1,84 @@
+"""What is loaded and prepared, and the requests on it."""
+
+import gc
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from . import environment, implementations, inputs, output, timing
+from .errors import WorkerError
+
+if TYPE_CHECKING:
+    from .device import Cuda
+
+
+class Session:
+    """One device, at most one operation's inputs, and the implementations prepared for them."""
+
+    def __init__(self, device: "Cuda") -> None:
+        device.require()
+        environment.set_ieee_precision()
+        self.device = device
+        self._inputs: inputs.Inputs | None = None
+        self._prepared: dict[str, implementations.Prepared] = {}
+
+    def hello(self) -> dict[str, Any]:
+        """Versions, switches, packages and the device."""
+        return {**environment.describe(), "device": self.device.describe()}
+
+    def load(self, operation: str, dims: tuple[int, ...], directory: Path) -> None:
+        """Frees what was loaded and loads the files of `operation` in `directory`."""
+        self._prepared.clear()
+        self._inputs = None
+        gc.collect()
+        self.device.release_free_memory()
+        self._inputs = inputs.load(operation, dims, directory, self.device.name)
+        self.device.synchronize()
+
+    def prepare(self, implementation: str) -> None:
+        """Compiles and allocates what `implementation` needs, and calls it once."""
+        module = implementations.module(implementation)
+        self._prepared.pop(implementation, None)
+        prepared = module.prepare(self.loaded, self.device)
+        prepared.call()
+        self.device.synchronize()
+        self._prepared[implementation] = prepared
+
+    def check(self, implementation: str, path: Path) -> int:
+        """Writes the output of one call, made into poisoned memory; returns its number of elements."""
+        prepared = self.prepared(implementation)
+        prepared.poison()
+        self.device.synchronize()
+        result = prepared.call()
+        self.device.synchronize()
+        return output.write(result, self.loaded.output_shape, path)
+
+    def measure(self, implementation: str, warmup: int, iterations: int) -> list[float]:
+        """Event spans in microseconds, in measured order."""
+        return timing.event_spans(self.prepared(implementation).call, warmup, iterations, self.device)
+
+    def verify_inputs(self) -> dict[str, str]:
+        """SHA-256 of each input's bytes on the device, by file name."""
+        return self.loaded.sha256()
+
+    @property
+    def loaded(self) -> inputs.Inputs:
+        """The loaded inputs."""
+        if self._inputs is None:
+            raise WorkerError("inputs: found none loaded, expected a load before this request")
+        return self._inputs
+
+    def prepared(self, implementation: str) -> "implementations.Prepared":
+        """The prepared implementation of that name."""
+        implementations.module(implementation)
+        if implementation not in self._prepared:
+            raise WorkerError(
+                f"implementation: found {implementation!r} not prepared, expected a prepare since the last load"
+            )
+        return self._prepared[implementation]
+
+
+def open_session() -> Session:
+    """A session on the CUDA GPU."""
+    from .device import Cuda
+
+    return Session(Cuda())

@@ -1,0 +1,19 @@
+"""Tests of the worker: `python -m unittest discover -s tests -t .` in crates/harness/python.
+
+Without a GPU the PyTorch expressions run on the CPU and the Triton kernels under Triton's interpreter; with one, both
+run on it, and `test_cuda` too. Without PyTorch or Triton all are skipped.
+"""
+
+import os
+from importlib.util import find_spec
+from unittest import SkipTest
+
+for package in ("torch", "triton", "numpy"):
+    if find_spec(package) is None:
+        raise SkipTest(f"no {package}; pip install -r crates/harness/python/requirements.txt")
+
+import torch  # noqa: E402
+
+ON_CUDA = torch.cuda.is_available()
+if not ON_CUDA:
+    os.environ["TRITON_INTERPRET"] = "1"  # Triton reads it when a kernel is defined, its own at its import

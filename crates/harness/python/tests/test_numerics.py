@@ -1,0 +1,74 @@
+"""Both implementations against float64, through the session as the harness drives it."""
+
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+from mage_worker.session import Session
+
+from . import ON_CUDA
+from .cases import FULL, SMALL, Case
+from .devices import device_under_test
+
+TOLERANCE = 1e-4
+
+
+class Numerics(unittest.TestCase):
+    def setUp(self) -> None:
+        self.session = Session(device_under_test())
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.directory = Path(temporary.name)
+
+    def test_small_shapes(self) -> None:
+        for case in SMALL:
+            for implementation in ("python", "triton"):
+                with self.subTest(case=case, implementation=implementation):
+                    self.check(case, implementation)
+
+    @unittest.skipUnless(ON_CUDA, "needs a GPU: the interpreter is too slow")
+    def test_full_shapes(self) -> None:
+        for case in FULL:
+            for implementation in ("python", "triton"):
+                with self.subTest(case=case, implementation=implementation):
+                    self.check(case, implementation)
+
+    def test_gelu_saturates_without_overflow(self) -> None:
+        for constant in (-200.0, -20.0, 20.0, 200.0):
+            case = Case("gelu", (2, 5), constant=constant)
+            for implementation in ("python", "triton"):
+                with self.subTest(constant=constant, implementation=implementation):
+                    self.check(case, implementation)
+
+    def check(self, case: Case, implementation: str) -> None:
+        directory = case.write(self.directory / "inputs")
+        self.session.load(case.operation, case.dims, directory)
+        before = self.session.verify_inputs()
+        self.session.prepare(implementation)
+        path = self.directory / "output.bin"
+        elements = self.session.check(implementation, path)
+        expected = case.reference()
+        actual = np.fromfile(path, "<f4").reshape(expected.shape).astype(np.float64)
+        self.assertEqual(elements, expected.size)
+        error = np.abs(actual - expected)
+        self.assertTrue(np.all(error <= TOLERANCE + TOLERANCE * np.abs(expected)), f"largest error {error.max()}")
+        self.assertEqual(self.session.verify_inputs(), before)
+
+
+class Poison(unittest.TestCase):
+    def test_triton_output_that_is_not_written_stays_nan(self) -> None:
+        from mage_worker import implementations, inputs
+
+        with tempfile.TemporaryDirectory() as name:
+            case = Case("gelu", (3, 257))
+            device = device_under_test()
+            loaded = inputs.load(case.operation, case.dims, case.write(Path(name)), device.name)
+            prepared = implementations.module("triton").prepare(loaded, device)
+            output = prepared.call()
+            self.assertFalse(output.isnan().any())
+            prepared.poison()
+            self.assertTrue(output.isnan().all())
+            self.assertIs(prepared.call(), output)
+            self.assertFalse(output.isnan().any())
