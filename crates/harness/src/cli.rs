@@ -1,0 +1,289 @@
+//! The command line of `mage-harness`.
+
+use crate::{bench, capture, check, inputs, interrupt, run, worker};
+use anyhow::{Context, bail};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use mage_evidence::experiment::{self, Experiment};
+use mage_evidence::operation::Operation;
+use mage_evidence::{Invalid, store};
+use mage_kernels::launch::Gpu;
+use mage_kernels::suite;
+use std::path::{Path, PathBuf};
+
+/// Rounds of event-timed calls and full-output checks of five GPU operations.
+#[derive(Debug, Parser)]
+#[command(name = "mage-harness", version)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Measure an experiment into artifacts/<namespace>-kernels.
+    Run(RunArguments),
+    /// Check every implementation and kernel variant, without timing.
+    Check(CheckArguments),
+    /// Write an experiment's inputs and verify their hashes.
+    Inputs(InputsArguments),
+    /// Call one case inside a profiler's range (run by mage-profile).
+    Capture(CaptureArguments),
+    /// List the kernel variants.
+    Variants,
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    /// Experiment to run: the stem of a file in experiments/.
+    #[arg(long)]
+    experiment: String,
+    /// Operations to run, comma-separated; all of the experiment's by default.
+    #[arg(long, value_delimiter = ',')]
+    ops: Vec<Operation>,
+    /// Implementations to run, comma-separated; all of the experiment's by default.
+    #[arg(long, value_delimiter = ',')]
+    implementations: Vec<String>,
+    /// Rounds (1..); the experiment's by default.
+    #[arg(long)]
+    rounds: Option<u32>,
+    /// Measured calls a round (1..100000); the experiment's by default.
+    #[arg(long)]
+    iterations: Option<u32>,
+    /// Calls before them (0..10000); the experiment's by default.
+    #[arg(long)]
+    warmup: Option<u32>,
+    /// Result namespace; the experiment's name by default.
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Directory to make; artifacts/<namespace>-kernels by default.
+    #[arg(long)]
+    output: Option<PathBuf>,
+    /// Python with PyTorch and Triton; MAGE_PYTHON, .venv/bin/python or python3 by default.
+    #[arg(long)]
+    python: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SuiteName {
+    /// Tile tails and degenerate shapes.
+    Small,
+    /// The shapes that are measured.
+    Default,
+    /// Both.
+    All,
+}
+
+#[derive(Debug, Args)]
+struct CheckArguments {
+    /// Which cases.
+    #[arg(long, value_enum, default_value = "all")]
+    suite: SuiteName,
+    /// Implementations to check, comma-separated.
+    #[arg(long, value_delimiter = ',', default_values = ["python", "triton", "rust"])]
+    implementations: Vec<String>,
+    /// Python with PyTorch and Triton.
+    #[arg(long)]
+    python: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct InputsArguments {
+    /// Experiment whose inputs to write.
+    #[arg(long)]
+    experiment: String,
+    /// Directory to write to.
+    #[arg(long)]
+    output: PathBuf,
+}
+
+#[derive(Debug, Args)]
+struct CaptureArguments {
+    /// Experiment of the case.
+    #[arg(long)]
+    experiment: String,
+    /// Operation of the case.
+    #[arg(long)]
+    op: Operation,
+    /// Implementation of the case.
+    #[arg(long)]
+    implementation: String,
+    /// Directory of inputs.
+    #[arg(long)]
+    inputs: PathBuf,
+    /// Calls inside the range.
+    #[arg(long)]
+    iterations: Option<u32>,
+    /// Calls before it.
+    #[arg(long)]
+    warmup: Option<u32>,
+    /// Python with PyTorch and Triton.
+    #[arg(long)]
+    python: Option<PathBuf>,
+}
+
+/// Does what the command line says.
+///
+/// # Errors
+/// Whatever keeps it from being done.
+pub fn main(cli: Cli) -> anyhow::Result<()> {
+    let root = mage_workspace::find_root()?;
+    match cli.verb {
+        Verb::Run(arguments) => run_experiment(&root, arguments),
+        Verb::Check(arguments) => check_suites(&root, arguments),
+        Verb::Inputs(arguments) => {
+            let experiment = load(&root, &arguments.experiment)?;
+            let files = inputs::write(&experiment, &arguments.output)?;
+            let output = arguments.output.display();
+            println!("{files} files verified by SHA-256 and written to {output}");
+            Ok(())
+        }
+        Verb::Capture(arguments) => capture_case(&root, arguments),
+        Verb::Variants => {
+            print!("{}", variants_table());
+            Ok(())
+        }
+    }
+}
+
+fn load(root: &Path, name: &str) -> anyhow::Result<Experiment> {
+    let experiment = Experiment::load(root, name)?;
+    let path = Experiment::path(root, name);
+    bench::check_runnable(&experiment).map_err(|invalid| invalid.in_file(&path))?;
+    Ok(experiment)
+}
+
+fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
+    interrupt::install()?;
+    let plan = plan(root, &arguments)?;
+    let python = worker::interpreter(root, arguments.python.as_deref());
+    // Before the bench, which takes long to set up.
+    if plan.output.exists() {
+        mage_workspace::NewDirectory::create(&plan.output)?;
+    }
+    let mut bench = bench::bench(root, &plan.implementations, &python)?;
+    let output = run::run(&plan, &mut bench)?;
+    println!("samples and checks written to {}", output.display());
+    Ok(())
+}
+
+fn plan(root: &Path, arguments: &RunArguments) -> anyhow::Result<run::Plan> {
+    let experiment = load(root, &arguments.experiment)?;
+    let mut protocol = experiment.protocol;
+    protocol.rounds = arguments.rounds.unwrap_or(protocol.rounds);
+    protocol.iterations = arguments.iterations.unwrap_or(protocol.iterations);
+    protocol.warmup = arguments.warmup.unwrap_or(protocol.warmup);
+    protocol.check().map_err(|e| flag(e, "--"))?;
+    let namespace = arguments
+        .namespace
+        .clone()
+        .unwrap_or(experiment.name.clone());
+    experiment::check_name(&namespace).map_err(|e| e.under("--namespace"))?;
+    let output = arguments
+        .output
+        .clone()
+        .unwrap_or_else(|| mage_workspace::artifacts(root, &namespace));
+    let operations: Vec<Operation> = experiment.operations.iter().map(|c| c.name).collect();
+    Ok(run::Plan {
+        operations: chosen("--ops", &operations, &arguments.ops)?,
+        implementations: chosen(
+            "--implementations",
+            &experiment.implementations,
+            &arguments.implementations,
+        )?,
+        spec: store::read_text(&Experiment::path(root, &experiment.name))?,
+        protocol,
+        namespace,
+        output,
+        command: mage_workspace::command_line(root),
+        experiment,
+    })
+}
+
+/// Those of `all` that were asked for, in the order of `all`; all of them where none were.
+fn chosen<T: Clone + PartialEq + std::fmt::Display>(
+    flag: &str,
+    all: &[T],
+    asked: &[T],
+) -> Result<Vec<T>, Invalid> {
+    if let Some(unknown) = asked.iter().find(|name| !all.contains(name)) {
+        let known: Vec<String> = all.iter().map(T::to_string).collect();
+        return Err(Invalid::new(
+            flag,
+            unknown,
+            format!("one of the experiment's: {}", known.join(", ")),
+        ));
+    }
+    let keep = |name: &&T| asked.is_empty() || asked.contains(name);
+    Ok(all.iter().filter(keep).cloned().collect())
+}
+
+/// Names a refused number by its flag.
+fn flag(mut invalid: Invalid, dashes: &str) -> Invalid {
+    invalid.field = format!("{dashes}{}", invalid.field.replace('_', "-"));
+    invalid
+}
+
+fn check_suites(root: &Path, arguments: CheckArguments) -> anyhow::Result<()> {
+    interrupt::install()?;
+    for name in &arguments.implementations {
+        bench::check_implementation(name).map_err(|e| e.under("--implementations"))?;
+    }
+    let mut cases = Vec::new();
+    if arguments.suite != SuiteName::Default {
+        cases.extend(suite::SMALL);
+    }
+    if arguments.suite != SuiteName::Small {
+        cases.extend(suite::DEFAULT);
+    }
+    let gpu = Gpu::open().context("check runs the kernels on a CUDA device")?;
+    let python = worker::interpreter(root, arguments.python.as_deref());
+    let (mut implementations, _) =
+        bench::implementations(root, &gpu, &arguments.implementations, &python)?;
+    let rows = check::suite(&cases, &mut implementations)?;
+    print!("{}", check::table(&rows));
+    let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
+    if failed > 0 {
+        bail!("{failed} of {} checks failed", rows.len());
+    }
+    println!("{} checks passed", rows.len());
+    Ok(())
+}
+
+fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> {
+    let experiment = load(root, &arguments.experiment)?;
+    let case = experiment.case(arguments.op).with_context(|| {
+        format!(
+            "--op: found {}, expected an operation of {}",
+            arguments.op, experiment.name
+        )
+    })?;
+    let protocol = experiment.protocol;
+    let target = capture::Target {
+        implementation: arguments.implementation,
+        inputs: arguments.inputs,
+        iterations: arguments.iterations.unwrap_or(protocol.capture_iterations),
+        warmup: arguments.warmup.unwrap_or(protocol.warmup),
+        python: worker::interpreter(root, arguments.python.as_deref()),
+    };
+    capture::run(root, &experiment, case, &target)
+}
+
+/// The table of variants, one a line.
+fn variants_table() -> String {
+    let mut text = format!(
+        "{:<10} {:<24} {:<24} {:<9} {:<9} {}\n",
+        "operation", "variant", "parent", "since", "status", "what it does"
+    );
+    for variant in mage_kernels::variants::VARIANTS {
+        text += &format!(
+            "{:<10} {:<24} {:<24} {:<9} {:<9} {}\n",
+            variant.operation,
+            variant.id,
+            variant.parent.unwrap_or("-"),
+            variant.introduced,
+            format!("{:?}", variant.status).to_lowercase(),
+            variant.summary
+        );
+    }
+    text
+}

@@ -1,0 +1,36 @@
+//! Writing and verifying an experiment's inputs.
+
+use crate::run::case_inputs;
+use mage_evidence::experiment::Experiment;
+use std::path::Path;
+
+/// Generates every input of the experiment, proves each against the spec's hash and writes it to
+/// `<output>/<operation>/<file>`. Returns the number of files.
+///
+/// # Errors
+/// Names the file whose hash differs or that cannot be written.
+pub fn write(experiment: &Experiment, output: &Path) -> anyhow::Result<usize> {
+    let mut files = 0;
+    for case in &experiment.operations {
+        let inputs = case_inputs(experiment, case)?;
+        inputs.write(output)?;
+        for (file, digest) in inputs.sha256() {
+            println!("{digest}  {}/{file}", case.name);
+            files += 1;
+        }
+    }
+    Ok(files)
+}
+
+/// Generates every input and proves it against the spec's hash, writing nothing. Returns the number of
+/// files.
+///
+/// # Errors
+/// Names the file whose hash differs.
+pub fn verify(experiment: &Experiment) -> anyhow::Result<usize> {
+    let mut files = 0;
+    for case in &experiment.operations {
+        files += case_inputs(experiment, case)?.arrays.len();
+    }
+    Ok(files)
+}

@@ -1,0 +1,146 @@
+//! Implementations that the Python worker runs: `python` (PyTorch) and `triton`.
+
+use crate::implementation::Implementation;
+use crate::worker::Worker;
+use anyhow::{Context, bail};
+use mage_evidence::operation::Operation;
+use mage_kernels::inputs::Inputs;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+use std::time::Duration;
+
+/// Implementations that the worker knows.
+pub const NAMES: [&str; 2] = ["python", "triton"];
+
+const LOAD: Duration = Duration::from_secs(120);
+const COMPILE: Duration = Duration::from_secs(600);
+const CALLS: Duration = Duration::from_secs(300);
+
+/// The worker and what is resident in it; shared by the implementations that it runs.
+pub struct Shared {
+    worker: Worker,
+    loaded: Option<(Operation, Vec<u32>, PathBuf)>,
+    scratch: tempfile::TempDir,
+}
+
+impl Shared {
+    /// A worker with nothing loaded.
+    ///
+    /// # Errors
+    /// Where no temporary directory can be made.
+    pub fn new(worker: Worker) -> anyhow::Result<Rc<RefCell<Self>>> {
+        let scratch = tempfile::tempdir().context("cannot make a temporary directory")?;
+        Ok(Rc::new(RefCell::new(Self {
+            worker,
+            loaded: None,
+            scratch,
+        })))
+    }
+
+    fn load(&mut self, inputs: &Inputs, directory: &Path) -> anyhow::Result<()> {
+        let wanted = (
+            inputs.operation,
+            inputs.dims.clone(),
+            directory.to_path_buf(),
+        );
+        if self.loaded.as_ref() != Some(&wanted) {
+            self.loaded = None;
+            let arguments = json!({
+                "operation": inputs.operation,
+                "dims": inputs.dims,
+                "inputs": directory,
+            });
+            self.worker.ask::<Value>("load", arguments, LOAD)?;
+            self.loaded = Some(wanted);
+        }
+        Ok(())
+    }
+}
+
+/// One of the worker's implementations.
+pub struct PythonImplementation {
+    name: String,
+    shared: Rc<RefCell<Shared>>,
+    elements: usize,
+}
+
+impl PythonImplementation {
+    /// The implementation `name` of the shared worker.
+    pub fn new(name: &str, shared: &Rc<RefCell<Shared>>) -> Self {
+        Self {
+            name: name.to_string(),
+            shared: Rc::clone(shared),
+            elements: 0,
+        }
+    }
+}
+
+impl Implementation for PythonImplementation {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn load(&mut self, inputs: &Inputs, directory: &Path, _: &str) -> anyhow::Result<()> {
+        let mut shared = self.shared.borrow_mut();
+        shared.load(inputs, directory)?;
+        self.elements = inputs.operation.output_elements(&inputs.dims);
+        let arguments = json!({"implementation": self.name});
+        shared.worker.ask::<Value>("prepare", arguments, COMPILE)?;
+        Ok(())
+    }
+
+    fn kernel(&self) -> Option<&str> {
+        None
+    }
+
+    fn checked_call(&mut self) -> anyhow::Result<Vec<f32>> {
+        let mut shared = self.shared.borrow_mut();
+        let path = shared.scratch.path().join("output.bin");
+        let arguments = json!({"implementation": self.name, "output": path});
+        shared.worker.ask::<Value>("check", arguments, CALLS)?;
+        let bytes = std::fs::read(&path)
+            .with_context(|| format!("{}: cannot read the worker's output", path.display()))?;
+        if bytes.len() != self.elements * 4 {
+            bail!(
+                "{}: output of {}: found {} bytes, expected {}",
+                path.display(),
+                self.name,
+                bytes.len(),
+                self.elements * 4
+            );
+        }
+        let words = bytes.chunks_exact(4);
+        Ok(words
+            .map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+            .collect())
+    }
+
+    fn measure(&mut self, warmup: u32, iterations: u32) -> anyhow::Result<Vec<f64>> {
+        #[derive(Deserialize)]
+        struct Measured {
+            samples_us: Vec<f64>,
+        }
+        let arguments = json!({
+            "implementation": self.name,
+            "warmup": warmup,
+            "iterations": iterations,
+        });
+        let mut shared = self.shared.borrow_mut();
+        let measured: Measured = shared.worker.ask("measure", arguments, CALLS)?;
+        Ok(measured.samples_us)
+    }
+
+    fn input_sha256(&mut self) -> anyhow::Result<BTreeMap<String, String>> {
+        #[derive(Deserialize)]
+        struct Verified {
+            sha256: BTreeMap<String, String>,
+        }
+        let mut shared = self.shared.borrow_mut();
+        let verified: Verified = shared.worker.ask("verify_inputs", json!({}), CALLS)?;
+        Ok(verified.sha256)
+    }
+}

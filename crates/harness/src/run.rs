@@ -1,0 +1,274 @@
+//! The protocol: rounds in rotating order, a full-output check before every timing, inputs proved
+//! unchanged after, everything written whole or not at all.
+
+use crate::implementation::Implementation;
+use crate::interrupt;
+use crate::monitor::Monitor;
+use crate::progress::Progress;
+use crate::verify::{self, Expected};
+use anyhow::{Context, bail};
+use indexmap::IndexMap;
+use mage_evidence::artifact::{self, Build, GpuState, Measurement, Python, Round, Run, Samples};
+use mage_evidence::experiment::{Case, Experiment, Protocol};
+use mage_evidence::operation::Operation;
+use mage_evidence::{hash, store};
+use mage_kernels::inputs::{self, Inputs};
+use mage_kernels::reference::reference;
+use mage_workspace::NewDirectory;
+use std::path::{Path, PathBuf};
+
+/// Which implementation gives the output of record.
+const RECORD: &str = "python";
+
+/// What to run.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// The experiment, checked.
+    pub experiment: Experiment,
+    /// Its spec's text.
+    pub spec: String,
+    /// Its rounds and calls, with what the command line changed.
+    pub protocol: Protocol,
+    /// Which of its operations, in its order.
+    pub operations: Vec<Operation>,
+    /// Which of its implementations, in its order.
+    pub implementations: Vec<String>,
+    /// Where the evidence goes.
+    pub namespace: String,
+    /// The directory to make.
+    pub output: PathBuf,
+    /// The command line, for the record.
+    pub command: Vec<String>,
+}
+
+/// What runs it.
+pub struct Bench {
+    /// One for each name in [`Plan::implementations`], in that order.
+    pub implementations: Vec<Box<dyn Implementation>>,
+    /// Reads the GPU's state.
+    pub monitor: Box<dyn Monitor>,
+    /// The Python environment, where there is one.
+    pub python: Option<Python>,
+    /// What was built, read before anything is written.
+    pub build: Build,
+}
+
+/// Runs the plan and publishes its directory.
+///
+/// An interrupt or an error publishes nothing; operations that were complete stay in `<output>.partial`,
+/// which is removed where there are none.
+///
+/// # Errors
+/// A failed check, a changed input, whatever the device or the worker reports, or
+/// [`interrupt::Interrupted`].
+pub fn run(plan: &Plan, bench: &mut Bench) -> anyhow::Result<PathBuf> {
+    let directory = NewDirectory::create(&plan.output)?;
+    let mut complete = 0;
+    match fill(plan, bench, directory.path(), &mut complete) {
+        Ok(()) => Ok(directory.publish()?),
+        Err(error) if complete == 0 => {
+            mage_workspace::discard(directory)?;
+            Err(error)
+        }
+        Err(error) => {
+            let kept = directory.path().display().to_string();
+            Err(error.context(format!(
+                "nothing was published; {complete} complete operations are kept in {kept}"
+            )))
+        }
+    }
+}
+
+fn fill(
+    plan: &Plan,
+    bench: &mut Bench,
+    directory: &Path,
+    complete: &mut usize,
+) -> anyhow::Result<()> {
+    let started = mage_workspace::now();
+    let state_before = bench.monitor.state()?;
+    store::write_bytes(&directory.join("experiment.toml"), plan.spec.as_bytes())?;
+    let inputs_directory = directory.join("inputs");
+    let steps = plan.operations.len() * plan.protocol.rounds as usize * plan.implementations.len();
+    let mut progress = Progress::new(steps as u64);
+    for &operation in &plan.operations {
+        let case = plan
+            .experiment
+            .case(operation)
+            .with_context(|| format!("the experiment has no operation {operation}"))?;
+        let samples = measure(plan, bench, case, &inputs_directory, &mut progress)
+            .with_context(|| operation.to_string())?;
+        let path = directory.join("samples").join(format!("{operation}.json"));
+        store::write_json(&path, &samples)?;
+        *complete += 1;
+    }
+    progress.finish();
+    let run = record(plan, bench, started, state_before)?;
+    store::write_json(&directory.join("run.json"), &run)?;
+    Ok(())
+}
+
+/// Generates a case's inputs and proves them against the experiment's hashes.
+///
+/// # Errors
+/// Names the file whose hash differs.
+pub fn case_inputs(experiment: &Experiment, case: &Case) -> anyhow::Result<Inputs> {
+    let inputs = inputs::generate(case.name, &case.dims, experiment.seed)?;
+    inputs.verify(&case.sha256)?;
+    Ok(inputs)
+}
+
+fn measure(
+    plan: &Plan,
+    bench: &mut Bench,
+    case: &Case,
+    inputs_directory: &Path,
+    progress: &mut Progress,
+) -> anyhow::Result<Samples> {
+    let inputs = case_inputs(&plan.experiment, case)?;
+    inputs.write(inputs_directory)?;
+    let files = inputs_directory.join(case.name.name());
+    let reference = reference(&inputs)?;
+    for implementation in &mut bench.implementations {
+        implementation.load(&inputs, &files, &case.variant)?;
+    }
+    let record = output_of_record(&mut bench.implementations)?;
+    let expected = Expected {
+        shape: case.name.output_shape(&case.dims),
+        record: record.as_deref(),
+        reference: &reference,
+        tolerance: plan.experiment.tolerance,
+    };
+    let mut rounds = Vec::new();
+    for round in 0..plan.protocol.rounds {
+        let gpu_state = bench.monitor.state()?;
+        let mut measurements = IndexMap::new();
+        for name in artifact::rotated(&plan.implementations, round as usize) {
+            interrupt::check()?;
+            progress.step(&format!("{} round {} {name}", case.name, round + 1));
+            let implementation = bench
+                .implementations
+                .iter_mut()
+                .find(|i| i.name() == name)
+                .with_context(|| format!("no implementation {name} on the bench"))?;
+            let measurement = one(implementation.as_mut(), &expected, &plan.protocol)
+                .with_context(|| format!("round {}", round + 1))?;
+            measurements.insert(name.to_string(), measurement);
+        }
+        rounds.push(Round {
+            index: round + 1,
+            gpu_state,
+            implementations: measurements,
+        });
+    }
+    for implementation in &mut bench.implementations {
+        unchanged(implementation.as_mut(), case)?;
+    }
+    Ok(Samples {
+        schema: artifact::SAMPLES_SCHEMA.into(),
+        operation: case.name,
+        dims: case.dims.clone(),
+        input_sha256: inputs.sha256(),
+        rounds,
+    })
+}
+
+/// PyTorch's output, which every check of the operation compares with; itself finite and within
+/// tolerance of the FP64 reference by its own checks.
+fn output_of_record(
+    implementations: &mut [Box<dyn Implementation>],
+) -> anyhow::Result<Option<Vec<f32>>> {
+    implementations
+        .iter_mut()
+        .find(|i| i.name() == RECORD)
+        .map(|python| python.checked_call())
+        .transpose()
+}
+
+/// One implementation's turn in a round: the check, then the warm-up and the samples.
+fn one(
+    implementation: &mut dyn Implementation,
+    expected: &Expected<'_>,
+    protocol: &Protocol,
+) -> anyhow::Result<Measurement> {
+    let check = verify::check(implementation, expected)?;
+    let samples_us = implementation.measure(protocol.warmup, protocol.iterations)?;
+    let name = implementation.name();
+    if samples_us.len() != protocol.iterations as usize {
+        bail!(
+            "{name}: found {} samples, expected {}",
+            samples_us.len(),
+            protocol.iterations
+        );
+    }
+    if let Some(i) = samples_us.iter().position(|s| !(s.is_finite() && *s > 0.0)) {
+        bail!(
+            "{name}: sample {i}: found {} us, expected a finite time above 0",
+            samples_us[i]
+        );
+    }
+    Ok(Measurement {
+        kernel: implementation.kernel().map(str::to_string),
+        warmup: protocol.warmup,
+        samples_us,
+        check,
+    })
+}
+
+fn unchanged(implementation: &mut dyn Implementation, case: &Case) -> anyhow::Result<()> {
+    let found = implementation.input_sha256()?;
+    if found != case.sha256 {
+        bail!(
+            "{}: inputs on the device after the run: found {found:?}, expected {:?}; a kernel wrote to its inputs",
+            implementation.name(),
+            case.sha256
+        );
+    }
+    Ok(())
+}
+
+fn record(
+    plan: &Plan,
+    bench: &Bench,
+    started: String,
+    gpu_state_before: GpuState,
+) -> anyhow::Result<Run> {
+    Ok(Run {
+        schema: artifact::RUN_SCHEMA.into(),
+        namespace: plan.namespace.clone(),
+        experiment: plan.experiment.name.clone(),
+        experiment_sha256: hash::sha256_hex(plan.spec.as_bytes()),
+        started,
+        finished: mage_workspace::now(),
+        command: plan.command.clone(),
+        protocol: plan.protocol,
+        tolerance: plan.experiment.tolerance,
+        seed: plan.experiment.seed,
+        implementations: plan.implementations.clone(),
+        operations: plan.operations.clone(),
+        excluded: excluded(plan),
+        host: crate::host::read(),
+        device: bench.monitor.device().clone(),
+        gpu_state_before,
+        gpu_state_after: bench.monitor.state()?,
+        python: bench.python.clone(),
+        build: bench.build.clone(),
+    })
+}
+
+/// What the experiment names and this run was told to leave out.
+fn excluded(plan: &Plan) -> Vec<String> {
+    let operations = plan
+        .experiment
+        .operations
+        .iter()
+        .filter(|case| !plan.operations.contains(&case.name))
+        .map(|case| format!("{}: not in --ops", case.name));
+    let implementations = plan
+        .experiment
+        .implementations
+        .iter()
+        .filter(|name| !plan.implementations.contains(name))
+        .map(|name| format!("{name}: not in --implementations"));
+    operations.chain(implementations).collect()
+}

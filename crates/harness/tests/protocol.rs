@@ -1,0 +1,387 @@
+//! The protocol without a device: implementations played by the CPU reference.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use mage_evidence::artifact::{self, Build, Device, GpuState, Run, Samples, SourceTree, TreeState};
+use mage_evidence::experiment::{Case, Experiment, Protocol, Tolerance, Words};
+use mage_evidence::operation::Operation;
+use mage_evidence::store;
+use mage_harness::run::{Bench, Plan, run};
+use mage_harness::{Implementation, Monitor};
+use mage_kernels::inputs::{Inputs, generate};
+use mage_kernels::reference::reference;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+/// What a played implementation does wrong.
+#[derive(Clone, Copy, PartialEq)]
+enum Fault {
+    None,
+    /// Writes NaN to one element in its `n`-th checked call.
+    NanInCall(u32),
+    /// Is off by more than the tolerance in one element.
+    Wrong,
+    /// Writes to its inputs.
+    WritesInputs,
+    /// Gives one sample too few.
+    LosesSample,
+    /// Gives a sample of zero.
+    ZeroSample,
+    /// Fails in its `n`-th measurement.
+    Dies(u32),
+}
+
+struct Played {
+    name: &'static str,
+    fault: Fault,
+    inputs: Option<Inputs>,
+    checks: u32,
+    measurements: u32,
+    log: Rc<RefCell<Vec<String>>>,
+}
+
+impl Implementation for Played {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn load(&mut self, inputs: &Inputs, directory: &Path, _: &str) -> anyhow::Result<()> {
+        assert!(
+            directory.join("a.bin").is_file(),
+            "inputs are written before they are loaded"
+        );
+        self.inputs = Some(inputs.clone());
+        Ok(())
+    }
+
+    fn kernel(&self) -> Option<&str> {
+        (self.name == "rust").then_some("bias_gelu")
+    }
+
+    fn checked_call(&mut self) -> anyhow::Result<Vec<f32>> {
+        self.checks += 1;
+        self.log.borrow_mut().push(format!("check {}", self.name));
+        let expected = reference(self.inputs.as_ref().unwrap())?;
+        let mut output: Vec<f32> = expected.iter().map(|&v| v as f32).collect();
+        match self.fault {
+            Fault::NanInCall(n) if n == self.checks => output[5] = f32::NAN,
+            Fault::Wrong => output[5] += 0.01,
+            _ => {}
+        }
+        Ok(output)
+    }
+
+    fn measure(&mut self, warmup: u32, iterations: u32) -> anyhow::Result<Vec<f64>> {
+        assert_eq!(warmup, 2);
+        self.measurements += 1;
+        self.log.borrow_mut().push(format!("measure {}", self.name));
+        let mut samples: Vec<f64> = (0..iterations).map(|i| 5.0 + f64::from(i)).collect();
+        match self.fault {
+            Fault::LosesSample => drop(samples.pop()),
+            Fault::ZeroSample => samples[1] = 0.0,
+            Fault::Dies(n) if n == self.measurements => anyhow::bail!("an illegal memory access"),
+            _ => {}
+        }
+        Ok(samples)
+    }
+
+    fn input_sha256(&mut self) -> anyhow::Result<BTreeMap<String, String>> {
+        let mut found = self.inputs.as_ref().unwrap().sha256();
+        if self.fault == Fault::WritesInputs {
+            found.insert("a.bin".into(), "0".repeat(64));
+        }
+        Ok(found)
+    }
+}
+
+struct PlayedMonitor(Device);
+
+impl Monitor for PlayedMonitor {
+    fn device(&self) -> &Device {
+        &self.0
+    }
+
+    fn state(&self) -> anyhow::Result<GpuState> {
+        Ok(GpuState {
+            sm_clock_mhz: 1980,
+            memory_clock_mhz: 3201,
+            temperature_c: 30,
+            power_w: 100.0,
+            throttle_reasons: Vec::new(),
+        })
+    }
+}
+
+fn case(name: Operation, dims: &[u32], variant: &str) -> Case {
+    Case {
+        name,
+        dims: dims.to_vec(),
+        variant: variant.into(),
+        sha256: generate(name, dims, 7).unwrap().sha256(),
+    }
+}
+
+fn plan(output: &Path) -> Plan {
+    let protocol = Protocol {
+        rounds: 3,
+        iterations: 4,
+        warmup: 2,
+        captures: 1,
+        capture_iterations: 4,
+    };
+    let operations = vec![
+        case(Operation::Gelu, &[3, 257], "bias_gelu"),
+        case(Operation::Neighbor, &[7, 9, 23], "neighbor"),
+    ];
+    let implementations: Vec<String> = ["python", "triton", "rust"].map(String::from).into();
+    let words = Words {
+        summary: String::new(),
+        kernel_time: String::new(),
+        event_span: String::new(),
+        launches: String::new(),
+        improvements: String::new(),
+        limits: String::new(),
+    };
+    Plan {
+        operations: operations.iter().map(|c| c.name).collect(),
+        implementations: implementations.clone(),
+        experiment: Experiment {
+            name: "x".into(),
+            title: String::new(),
+            baseline: None,
+            published: None,
+            seed: 7,
+            implementations,
+            protocol,
+            tolerance: Tolerance {
+                rtol: 1e-4,
+                atol: 1e-4,
+            },
+            words,
+            operations,
+        },
+        spec: "name = \"x\"\n".into(),
+        protocol,
+        namespace: "x".into(),
+        output: output.to_path_buf(),
+        command: vec!["mage-harness".into()],
+    }
+}
+
+/// A bench whose `faulty` implementation has `fault`, and the log of what was called.
+fn bench(faulty: &str, fault: Fault) -> (Bench, Rc<RefCell<Vec<String>>>) {
+    let log = Rc::default();
+    let played = |name: &'static str| -> Box<dyn Implementation> {
+        Box::new(Played {
+            name,
+            fault: if name == faulty { fault } else { Fault::None },
+            inputs: None,
+            checks: 0,
+            measurements: 0,
+            log: Rc::clone(&log),
+        })
+    };
+    let device = Device {
+        name: "Played".into(),
+        compute_capability: "9.0".into(),
+        multiprocessors: 1,
+        memory_bytes: 1,
+        l2_bytes: 1,
+        max_sm_clock_mhz: 1,
+        max_memory_clock_mhz: 1,
+        memory_bus_bits: 1,
+        driver: "1".into(),
+        cuda_driver: "13.0".into(),
+    };
+    let bench = Bench {
+        implementations: ["python", "triton", "rust"]
+            .into_iter()
+            .map(played)
+            .collect(),
+        monitor: Box::new(PlayedMonitor(device)),
+        python: None,
+        build: Build {
+            tree: SourceTree {
+                state: TreeState::Unknown,
+                commit: None,
+                difference_sha256: None,
+            },
+            source_sha256: BTreeMap::new(),
+            objects_sha256: BTreeMap::new(),
+            binary_sha256: String::new(),
+        },
+    };
+    (bench, log)
+}
+
+#[test]
+fn a_run_checks_then_measures_in_rotating_order() {
+    let parent = tempfile::tempdir().unwrap();
+    let output = parent.path().join("x-kernels");
+    let (mut bench, log) = bench("", Fault::None);
+    run(&plan(&output), &mut bench).unwrap();
+
+    let record: Run = store::read_json(&output.join("run.json")).unwrap();
+    record.check().unwrap();
+    let mut checks = 0;
+    for operation in &record.operations {
+        let path = output.join(format!("samples/{operation}.json"));
+        let samples: Samples = store::read_json(&path).unwrap();
+        samples.check(&record).unwrap();
+        checks += samples
+            .rounds
+            .iter()
+            .map(|r| r.implementations.len())
+            .sum::<usize>();
+    }
+    assert_eq!(checks, 2 * 3 * 3);
+
+    // The output of record, then round 1 and the start of round 2 of the first operation.
+    let expected = [
+        "check python",
+        "check python",
+        "measure python",
+        "check triton",
+        "measure triton",
+        "check rust",
+        "measure rust",
+        "check triton",
+        "measure triton",
+    ];
+    assert_eq!(log.borrow()[..expected.len()], expected);
+    assert!(!parent.path().join("x-kernels.partial").exists());
+}
+
+#[test]
+fn the_errors_and_the_kernel_are_recorded() {
+    let parent = tempfile::tempdir().unwrap();
+    let output = parent.path().join("x-kernels");
+    let (mut bench, _) = bench("", Fault::None);
+    run(&plan(&output), &mut bench).unwrap();
+    let samples: Samples = store::read_json(&output.join("samples/gelu.json")).unwrap();
+    let rust = &samples.rounds[0].implementations["rust"];
+    assert_eq!(rust.kernel.as_deref(), Some("bias_gelu"));
+    assert_eq!(rust.check.max_abs_error, Some(0.0));
+    assert!(rust.check.max_abs_error_fp64 > 0.0, "FP32 is not FP64");
+    assert_eq!(samples.rounds[0].implementations["python"].kernel, None);
+    assert_eq!(samples.schema, artifact::SAMPLES_SCHEMA);
+}
+
+/// Runs with one fault; returns the error and the names left in the parent directory.
+fn fails(faulty: &str, fault: Fault) -> (String, Vec<String>) {
+    let parent = tempfile::tempdir().unwrap();
+    let (mut bench, _) = bench(faulty, fault);
+    let error = run(&plan(&parent.path().join("x-kernels")), &mut bench).unwrap_err();
+    let left = std::fs::read_dir(parent.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    (format!("{error:#}"), left)
+}
+
+#[test]
+fn a_failed_check_stops_the_run_and_publishes_nothing() {
+    let (error, left) = fails("rust", Fault::Wrong);
+    for part in [
+        "gelu",
+        "round 1",
+        "rust",
+        "FP64",
+        "element 5",
+        "[0, 5]",
+        "expected",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn nan_fails_wherever_it_comes() {
+    // Call 1 of python is the output of record: nothing can agree with it.
+    let (error, left) = fails("python", Fault::NanInCall(1));
+    assert!(
+        error.contains("PyTorch's") && error.contains("element 5"),
+        "{error}"
+    );
+    assert!(left.is_empty());
+    let (error, _) = fails("triton", Fault::NanInCall(2));
+    assert!(
+        error.contains("round 2") && error.contains("NaN"),
+        "{error}"
+    );
+}
+
+#[test]
+fn changed_inputs_are_found() {
+    let (error, left) = fails("triton", Fault::WritesInputs);
+    assert!(
+        error.contains("triton") && error.contains("wrote to its inputs"),
+        "{error}"
+    );
+    assert!(left.is_empty());
+}
+
+#[test]
+fn lost_and_impossible_samples_are_found() {
+    let (error, _) = fails("rust", Fault::LosesSample);
+    assert!(error.contains("found 3 samples, expected 4"), "{error}");
+    let (error, _) = fails("rust", Fault::ZeroSample);
+    assert!(
+        error.contains("sample 1") && error.contains("above 0"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_device_error_in_the_second_operation_keeps_the_first_unpublished() {
+    let (error, left) = fails("rust", Fault::Dies(4));
+    for part in [
+        "1 complete operations are kept",
+        "neighbor",
+        "illegal memory access",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert_eq!(left, ["x-kernels.partial"]);
+}
+
+#[test]
+fn inputs_of_another_hash_are_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let mut plan = plan(&parent.path().join("x-kernels"));
+    plan.experiment.operations[0]
+        .sha256
+        .insert("a.bin".into(), "0".repeat(64));
+    let (mut bench, log) = bench("", Fault::None);
+    let error = format!("{:#}", run(&plan, &mut bench).unwrap_err());
+    assert!(error.contains("a.bin"), "{error}");
+    assert!(log.borrow().is_empty(), "nothing ran");
+}
+
+#[test]
+fn an_existing_directory_is_refused_before_anything_runs() {
+    let parent = tempfile::tempdir().unwrap();
+    let output = parent.path().join("x-kernels");
+    std::fs::create_dir(&output).unwrap();
+    let (mut bench, log) = bench("", Fault::None);
+    let error = run(&plan(&output), &mut bench).unwrap_err().to_string();
+    assert!(
+        error.contains("x-kernels") && error.contains("--namespace"),
+        "{error}"
+    );
+    assert!(log.borrow().is_empty());
+}
+
+#[test]
+fn what_was_left_out_is_said() {
+    let parent = tempfile::tempdir().unwrap();
+    let output = parent.path().join("x-kernels");
+    let mut plan = plan(&output);
+    plan.operations.truncate(1);
+    let (mut bench, _) = bench("", Fault::None);
+    run(&plan, &mut bench).unwrap();
+    let record: Run = store::read_json(&output.join("run.json")).unwrap();
+    assert_eq!(record.excluded, ["neighbor: not in --ops"]);
+}
