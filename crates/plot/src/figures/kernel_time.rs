@@ -1,0 +1,72 @@
+//! Time inside the kernels of one call.
+
+use super::{Figure, alternative, captures, has_capture_ranges, has_values, kernel_time_of};
+use super::{long_table, own_scale, panel, rows_only, source, time_cell, time_rows, wide_table};
+use crate::chart::frame::Frame;
+use crate::chart::panels::Panels;
+use crate::chart::{Mark, Note};
+use crate::data::Data;
+use crate::table::Column;
+use mage_evidence::profiles;
+
+pub(super) const NAME: &str = "kernel-time";
+pub(super) const TITLE: &str = "Time inside the kernels";
+
+pub(super) fn draw(data: &Data) -> Result<Figure, String> {
+    let operations = data.summary.operations.iter();
+    let panels: Vec<_> = operations
+        .map(|op| panel(op, rows_only(time_rows(data, op, &kernel_time_of))))
+        .collect();
+    if !has_values(&panels) {
+        return Err(super::NO_CAPTURES.to_string());
+    }
+    let ranges = has_capture_ranges(data);
+    let mut notes = vec![
+        Note::new(format!(
+            "All kernels of a call added up, from {}. Gaps between kernels are not counted.",
+            captures(data)
+        )),
+        own_scale(),
+    ];
+    if ranges {
+        let text = "Range of the captures, not a confidence interval.";
+        notes.push(Note::marked(Mark::Whisker, text));
+    }
+    let caption = format!("Kernel time of one call on {}", data.summary.gpu);
+    let table = if ranges {
+        let columns = vec![
+            Column::time("Mean"),
+            Column::time("Smallest capture"),
+            Column::time("Largest capture"),
+            Column::number("Captures"),
+        ];
+        long_table(data, caption, columns, &|case| {
+            let k = case.kernel_time;
+            vec![
+                time_cell(k.map(|k| k.mean_us)),
+                time_cell(k.map(|k| k.min_us)),
+                time_cell(k.map(|k| k.max_us)),
+                super::Cell::number(k.map(|k| k.captures as f64), |n| n.to_string()),
+            ]
+        })
+    } else {
+        wide_table(data, caption, Column::time, &|case| {
+            time_cell(case.kernel_time.map(|k| k.mean_us))
+        })
+    };
+    Ok(Figure {
+        frame: Frame {
+            name: NAME,
+            title: TITLE.to_string(),
+            subtitle: format!("Kernel time of one call in microseconds, {}", data.gpu()),
+            notes,
+            source: source(data, &[profiles::FILE]),
+            alternative: alternative(data, "kernel time", &kernel_time_of),
+        },
+        chart: Box::new(Panels {
+            panels,
+            blocks: false,
+        }),
+        table,
+    })
+}

@@ -1,0 +1,137 @@
+//! Figures, tables and pages from evidence, and from nothing else.
+//!
+//! [`draw`] reads a namespace's evidence and gives every file that follows from it; [`write`] stores them,
+//! [`check`] compares them with what is stored. The same evidence gives the same bytes in any directory,
+//! locale and time zone.
+
+pub mod chart;
+pub mod data;
+pub mod escape;
+pub mod figures;
+pub mod font;
+pub mod number;
+mod output;
+mod page;
+pub mod palette;
+pub mod png;
+pub mod svg;
+pub mod table;
+
+pub use output::{Output, check, write};
+
+use crate::chart::Layout;
+use crate::data::Data;
+use crate::figures::Figure;
+use crate::font::Fonts;
+use crate::palette::Theme;
+use anyhow::{Context, Result, bail};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+/// Directory of a namespace's figures below the root.
+pub fn figures_directory(namespace: &str) -> PathBuf {
+    Path::new("docs/assets/figures").join(namespace)
+}
+
+/// Directory of a namespace's page below the root.
+pub fn page_directory(namespace: &str) -> PathBuf {
+    Path::new("docs/experiments").join(namespace)
+}
+
+/// Every file that follows from the evidence of `namespace` below `root`, sorted by path. Writes nothing.
+///
+/// # Errors
+/// Evidence, spec or published values that are missing or do not pass their check.
+pub fn draw(root: &Path, namespace: &str) -> Result<Vec<Output>> {
+    let fonts = Fonts::new()?;
+    let data = Data::read(root, namespace, &fonts)?;
+    let (figures, left_out) = figures::all(&data);
+    let directory = figures_directory(namespace);
+    let mut outputs = Vec::new();
+    let mut sizes = Vec::new();
+    for (files, size) in files_of_all(&figures, &fonts, &directory)? {
+        outputs.extend(files);
+        sizes.push(size);
+    }
+    let page = page::Page::new(&data, &figures, &sizes, &left_out);
+    let directory = page_directory(namespace);
+    outputs.push(Output::new(directory.join("index.html"), page.html()));
+    outputs.push(Output::new(directory.join("index.md"), page.markdown()));
+    outputs.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(outputs)
+}
+
+/// Sizes of a figure's desktop and phone drawing.
+type Sizes = [(u32, u32); 2];
+
+/// Files of every figure in order; each is drawn in its own thread, which no byte depends on.
+fn files_of_all(
+    figures: &[Figure],
+    fonts: &Fonts,
+    directory: &Path,
+) -> Result<Vec<(Vec<Output>, Sizes)>> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = figures
+            .iter()
+            .map(|figure| (figure, scope.spawn(|| files_of(figure, fonts, directory))))
+            .collect();
+        threads
+            .into_iter()
+            .map(|(figure, thread)| {
+                let drawn = thread.join().unwrap_or_else(|_| bail!("the drawing stopped"));
+                drawn.with_context(|| format!("cannot draw {}", figure.name()))
+            })
+            .collect()
+    })
+}
+
+fn files_of(figure: &Figure, fonts: &Fonts, directory: &Path) -> Result<(Vec<Output>, Sizes)> {
+    let mut outputs = vec![Output::new(
+        directory.join(format!("{}.csv", figure.name())),
+        figure.table.csv()?,
+    )];
+    let mut sizes = [(0, 0); 2];
+    for (i, (layout, suffix)) in [(Layout::Desktop, ""), (Layout::Phone, ".phone")]
+        .into_iter()
+        .enumerate()
+    {
+        let svg = figure.svg(fonts, layout, Theme::Light);
+        let path = |ending: &str| directory.join(format!("{}{suffix}.{ending}", figure.name()));
+        outputs.push(Output::new(path("png"), png::render(&svg.text)?));
+        outputs.push(Output::new(path("svg"), svg.text));
+        sizes[i] = svg.size;
+    }
+    Ok((outputs, sizes))
+}
+
+/// The plotted values, for machines.
+///
+/// # Errors
+/// As [`draw`].
+pub fn values(root: &Path, namespace: &str) -> Result<Value> {
+    let data = Data::read(root, namespace, &Fonts::new()?)?;
+    let (figures, left_out) = figures::all(&data);
+    let figures: Value = figures
+        .iter()
+        .map(|figure| {
+            json!({
+                "figure": figure.name(),
+                "title": figure.frame.title,
+                "caption": figure.table.caption,
+                "text_alternative": figure.frame.alternative,
+                "values": figure.table.json(),
+            })
+        })
+        .collect();
+    let left_out: Value = left_out
+        .iter()
+        .map(|l| json!({ "figure": l.name, "title": l.title, "reason": l.reason }))
+        .collect();
+    Ok(json!({
+        "namespace": data.namespace,
+        "experiment": data.experiment.name,
+        "gpu": data.summary.gpu,
+        "figures": figures,
+        "left_out": left_out,
+    }))
+}

@@ -1,0 +1,101 @@
+//! Numbers as readers see them: every figure, table and page formats through here, so that the same
+//! value looks the same everywhere and no locale takes part.
+
+/// Stands where nothing was measured.
+pub const MISSING: &str = "—";
+
+/// Microseconds without their unit: one decimal from 1 up, three below, none from 1000 up.
+pub fn time(us: f64) -> String {
+    let text = match us {
+        v if v >= 999.95 => group(&format!("{v:.0}")),
+        v if v >= 0.9995 => format!("{v:.1}"),
+        v => format!("{v:.3}"),
+    };
+    minus(&text)
+}
+
+/// A change in percent with its sign: `−58.8%`, `+1.2%`, `0.0%`.
+pub fn percent(change: f64) -> String {
+    match format!("{change:+.1}").as_str() {
+        "+0.0" | "-0.0" => "0.0%".to_string(),
+        text => minus(&format!("{text}%")),
+    }
+}
+
+/// A ratio: `2.60×`; fewer decimals where it is large.
+pub fn ratio(value: f64) -> String {
+    match value {
+        v if v >= 99.95 => format!("{}×", group(&format!("{v:.0}"))),
+        v if v >= 9.995 => format!("{v:.1}×"),
+        v if v >= 0.0995 => format!("{v:.2}×"),
+        v => format!("{v:.4}×"),
+    }
+}
+
+/// A whole number with its thousands set apart: `65,536`.
+pub fn whole(value: u64) -> String {
+    group(&value.to_string())
+}
+
+/// `one`, or `value` and `many`: `1 capture`, `3 captures`.
+pub fn plural(value: u64, one: &str, many: &str) -> String {
+    format!("{} {}", whole(value), if value == 1 { one } else { many })
+}
+
+/// Change from `before` to `after` in percent.
+pub fn change(before: f64, after: f64) -> f64 {
+    (after / before - 1.0) * 100.0
+}
+
+fn group(digits: &str) -> String {
+    let (sign, digits) = match digits.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", digits),
+    };
+    let mut out = String::from(sign);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// The typographic minus sign.
+fn minus(text: &str) -> String {
+    text.replacen('-', "\u{2212}", 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_from_a_nanosecond_to_ten_milliseconds() {
+        let shown = [0.001, 0.9994, 0.9996, 7.74, 344.04, 999.94, 999.96, 10000.0].map(time);
+        assert_eq!(
+            shown,
+            ["0.001", "0.999", "1.0", "7.7", "344.0", "999.9", "1,000", "10,000"]
+        );
+    }
+
+    #[test]
+    fn changes_carry_a_sign_unless_they_are_none() {
+        let shown = [-58.81, -0.04, 0.04, 1.25, 1234.5].map(percent);
+        assert_eq!(shown, ["−58.8%", "0.0%", "0.0%", "+1.2%", "+1234.5%"]);
+        assert_eq!(percent(change(344.0, 141.7)), "−58.8%");
+    }
+
+    #[test]
+    fn ratios_keep_about_three_figures() {
+        let shown = [0.0123, 0.5, 2.597, 12.34, 300.4].map(ratio);
+        assert_eq!(shown, ["0.0123×", "0.50×", "2.60×", "12.3×", "300×"]);
+    }
+
+    #[test]
+    fn counts_agree_with_their_noun() {
+        assert_eq!(plural(1, "capture", "captures"), "1 capture");
+        assert_eq!(plural(65536, "edge", "edges"), "65,536 edges");
+    }
+}

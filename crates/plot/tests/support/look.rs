@@ -1,0 +1,45 @@
+//! Looks at a drawn figure as a reader would: is everything inside, does any text lie on other text.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use resvg::usvg::{Node, Options, Rect, Tree};
+
+/// Boxes of the lines of text and of everything else.
+fn boxes(svg: &str) -> (Tree, Vec<Rect>, Vec<Rect>) {
+    let tree = Tree::from_str(svg, &Options::default()).unwrap();
+    let mut text = Vec::new();
+    let mut marks = Vec::new();
+    // The first node is the background.
+    for node in tree.root().children().iter().skip(1) {
+        match node {
+            Node::Group(_) => text.push(node.abs_bounding_box()),
+            _ => marks.push(node.abs_stroke_bounding_box()),
+        }
+    }
+    (tree, text, marks)
+}
+
+/// Panics where a mark leaves the figure, a coordinate is not a number, or two lines of text meet.
+pub fn assert_readable(svg: &str, what: &str) {
+    for bad in ["NaN", "inf"] {
+        // Only coordinates: the words of the title may hold anything.
+        let drawing = svg.split_once("</desc>").unwrap().1;
+        assert!(!drawing.contains(bad), "{what}: {bad} in the drawing");
+    }
+    let (tree, text, marks) = boxes(svg);
+    let size = tree.size();
+    assert!(!text.is_empty(), "{what}: no text");
+    for r in text.iter().chain(&marks) {
+        let inside = r.left() >= 8.0
+            && r.right() <= size.width() - 8.0
+            && r.top() >= 8.0
+            && r.bottom() <= size.height() - 8.0;
+        assert!(inside, "{what}: {r:?} leaves {size:?}");
+    }
+    for (i, a) in text.iter().enumerate() {
+        for b in &text[i + 1..] {
+            let wide = a.right().min(b.right()) - a.left().max(b.left());
+            let high = a.bottom().min(b.bottom()) - a.top().max(b.top());
+            assert!(wide < 0.5 || high < 0.5, "{what}: text on text, {a:?} and {b:?}");
+        }
+    }
+}

@@ -1,0 +1,406 @@
+//! The command line: parsing, progress, tables, exit codes.
+
+use crate::capture::Captured;
+use crate::error::Error;
+use crate::import::{self, Format, Summary};
+use crate::run::{self, Event, Options, Outcome};
+use crate::text;
+use clap::{Args, Parser, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use mage_evidence::Invalid;
+use mage_evidence::artifact::Build;
+use mage_evidence::operation::Operation;
+use mage_evidence::store;
+use std::collections::BTreeMap;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Exit status of a run that failed.
+pub const FAILED: u8 = 1;
+/// Exit status for a report that cannot be believed.
+pub const INVALID: u8 = 3;
+/// Exit status of an interrupted run.
+pub const INTERRUPTED: u8 = 130;
+
+/// Kernel time under Nsight Systems.
+#[derive(Debug, Parser)]
+#[command(name = "mage-profile", version, about)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Capture every case of an experiment
+    Run(Box<RunArguments>),
+    /// Read a report made elsewhere: an SQLite export or the text of `nsys stats -f csv`
+    Import(ImportArguments),
+    /// Show which Nsight Systems would be used
+    Find {
+        /// Try this program and no other
+        #[arg(long, value_name = "PATH")]
+        nsys: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, Args)]
+struct RunArguments {
+    /// Experiment, the stem of its file in experiments/
+    #[arg(long)]
+    experiment: String,
+    /// Operations, else all of the experiment
+    #[arg(long, value_delimiter = ',', value_name = "OP,...")]
+    ops: Option<Vec<Operation>>,
+    /// Implementations, else all of the experiment
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    implementations: Option<Vec<String>>,
+    /// Captures of each operation and implementation, else as the experiment says
+    #[arg(long)]
+    captures: Option<u32>,
+    /// Calls inside a capture, else as the experiment says
+    #[arg(long)]
+    iterations: Option<u32>,
+    /// Calls before a capture, else as the experiment says
+    #[arg(long)]
+    warmup: Option<u32>,
+    /// Result namespace, else the experiment's name
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Input files, as `mage-harness inputs` writes them
+    #[arg(long, value_name = "DIR")]
+    inputs: PathBuf,
+    /// Directory to be made, else artifacts/<namespace>-kernels-nsys
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// The program nsys, else MAGE_NSYS, else it is looked for
+    #[arg(long, value_name = "PATH")]
+    nsys: Option<PathBuf>,
+    /// The program mage-harness, else the one beside this program
+    #[arg(long, value_name = "PATH")]
+    harness: Option<PathBuf>,
+    /// Python with PyTorch and Triton
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// Longest time for one step of a capture
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+    /// Keep reports and exports here; they embed the target's (scrubbed) environment
+    #[arg(long, value_name = "DIR")]
+    keep_reports: Option<PathBuf>,
+    /// Allow kernels of this name outside the iterations; they do not count
+    #[arg(long, value_name = "KERNEL")]
+    allow: Vec<String>,
+    /// Accept reports without NVTX data: kernels are then counted, not attributed
+    #[arg(long)]
+    without_ranges: bool,
+}
+
+#[derive(Debug, Args)]
+struct ImportArguments {
+    /// The report
+    file: PathBuf,
+    /// Calls that it holds
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    iterations: u32,
+    /// Read the file as CSV, whatever its name
+    #[arg(long)]
+    from_csv: bool,
+    /// Allow kernels of this name outside the iterations; they do not count
+    #[arg(long, value_name = "KERNEL")]
+    allow: Vec<String>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Does what the command line says; the exit status is 0, or what the constants here say.
+pub fn main() -> ExitCode {
+    match Cli::parse().command {
+        Command::Run(arguments) => run_command(*arguments),
+        Command::Import(arguments) => import_command(&arguments),
+        Command::Find { nsys } => match crate::find::find(nsys.as_deref()) {
+            Ok(nsys) => print(&format!("{nsys}\n")),
+            Err(error) => fail(&error, FAILED),
+        },
+    }
+}
+
+fn fail(error: &dyn std::fmt::Display, code: u8) -> ExitCode {
+    eprintln!("mage-profile: {}", text::one_line(&error.to_string()));
+    ExitCode::from(code)
+}
+
+/// Prints to standard output; a reader that went away is no failure.
+fn print(text: &str) -> ExitCode {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => fail(&error, FAILED),
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+fn run_command(arguments: RunArguments) -> ExitCode {
+    let stop = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&stop);
+    if let Err(error) = ctrlc::set_handler(move || raised.store(true, Ordering::Relaxed)) {
+        return fail(&error, FAILED);
+    }
+    match try_run(arguments, &stop) {
+        Ok(outcome) => print(&results(&outcome)),
+        Err(error) => match error.downcast_ref::<Error>() {
+            Some(Error::Interrupted) => fail(&error, INTERRUPTED),
+            _ => fail(&error, FAILED),
+        },
+    }
+}
+
+fn try_run(arguments: RunArguments, stop: &AtomicBool) -> anyhow::Result<Outcome> {
+    let root = mage_workspace::find_root()?;
+    let harness = match arguments.harness {
+        Some(harness) => harness,
+        None => std::env::current_exe()?.with_file_name("mage-harness"),
+    };
+    let mut options = Options::new(
+        root.clone(),
+        arguments.experiment,
+        arguments.inputs,
+        harness,
+    );
+    options.operations = arguments.ops;
+    options.implementations = arguments.implementations;
+    options.captures = arguments.captures;
+    options.iterations = arguments.iterations;
+    options.warmup = arguments.warmup;
+    options.namespace = arguments.namespace;
+    options.output = arguments.output;
+    options.nsys = arguments.nsys;
+    options.python = arguments.python;
+    options.timeout = Duration::from_secs(arguments.timeout);
+    options.keep_reports = arguments.keep_reports;
+    options.allowed_outside = arguments.allow;
+    options.without_ranges = arguments.without_ranges;
+    options.command = mage_workspace::command_line(&root);
+    let build = build(&root)?;
+    let mut progress = Progress::new();
+    let outcome = run::run(&options, build, stop, &mut |event| progress.tell(event));
+    progress.bar.finish_and_clear();
+    Ok(outcome?)
+}
+
+/// What this program was built from. PTX objects belong to the kernels' crate, which this one does not
+/// know: they are hashed where the target is built, and `target_sha256` ties the profile to it.
+fn build(root: &Path) -> anyhow::Result<Build> {
+    Ok(mage_workspace::build(root, BTreeMap::new())?)
+}
+
+/// A bar on a terminal, lines elsewhere.
+struct Progress {
+    bar: ProgressBar,
+    lines: bool,
+}
+
+impl Progress {
+    fn new() -> Self {
+        let bar = ProgressBar::new(0);
+        if let Ok(style) =
+            ProgressStyle::with_template("{bar:24} {pos}/{len} captures, {eta} left: {msg}")
+        {
+            bar.set_style(style);
+        }
+        let lines = bar.is_hidden();
+        Self { bar, lines }
+    }
+
+    fn say(&self, line: &str) {
+        match self.lines {
+            true => eprintln!("{line}"),
+            false => self.bar.println(line),
+        }
+    }
+
+    fn tell(&mut self, event: Event<'_>) {
+        match event {
+            Event::Begins(nsys, captures) => {
+                self.say(&nsys.to_string());
+                self.bar.set_length(captures as u64);
+                self.bar.enable_steady_tick(Duration::from_millis(500));
+            }
+            Event::Starts(case) => self.bar.set_message(case.to_string()),
+            Event::Done(case, captured) => self.done(case, captured),
+        }
+    }
+
+    fn done(&self, case: &str, captured: &Captured) {
+        self.bar.inc(1);
+        if self.lines {
+            let length = self.bar.length().unwrap_or_default();
+            let position = self.bar.position();
+            let iterations = f64::from(captured.capture.requested_iterations);
+            let us = captured.times.sum_ns as f64 / 1000.0 / iterations;
+            self.say(&format!("[{position}/{length}] {case}: {us:.3} us"));
+        }
+        for note in &captured.notes {
+            self.say(&format!("{case}: {}", text::one_line(note)));
+        }
+    }
+}
+
+/// The table at the end of a run: one row a capture.
+fn results(outcome: &Outcome) -> String {
+    let mut rows = vec![
+        [
+            "operation",
+            "implementation",
+            "capture",
+            "launches",
+            "kernel time us",
+        ]
+        .map(String::from),
+    ];
+    for capture in &outcome.captures {
+        // Both were checked before the capture was written.
+        let (Ok(launches), Ok(us)) = (capture.launches(), capture.kernel_time_us()) else {
+            continue;
+        };
+        rows.push([
+            capture.operation.to_string(),
+            capture.implementation.clone(),
+            capture.index.to_string(),
+            launches.to_string(),
+            format!("{us:.3}"),
+        ]);
+    }
+    rows[1..].sort_by_cached_key(|row| {
+        let position = |i: usize, names: &[String]| names.iter().position(|n| *n == row[i]);
+        (
+            outcome
+                .captures
+                .iter()
+                .position(|c| c.operation.name() == row[0]),
+            position(1, &outcome.profile.implementations),
+            row[2].parse::<u32>().ok(),
+        )
+    });
+    format!("{}{}\n", table(&rows, 2), outcome.directory.display())
+}
+
+/// Aligned columns; those from `right` on to the right.
+fn table<const N: usize>(rows: &[[String; N]], right: usize) -> String {
+    let mut out = String::new();
+    for row in rows {
+        let cells: Vec<String> = row
+            .iter()
+            .enumerate()
+            .map(|(i, cell)| {
+                let width = rows
+                    .iter()
+                    .map(|row| row[i].chars().count())
+                    .max()
+                    .unwrap_or(0);
+                match i {
+                    i if i >= right => format!("{cell:>width$}"),
+                    _ => format!("{cell:<width$}"),
+                }
+            })
+            .collect();
+        out.push_str(cells.join("  ").trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+fn import_command(arguments: &ImportArguments) -> ExitCode {
+    let format = match arguments.from_csv {
+        true => Format::Csv,
+        false => Format::Guess,
+    };
+    let read = || -> Result<String, Invalid> {
+        let summary = import::read(
+            &arguments.file,
+            format,
+            arguments.iterations,
+            &arguments.allow,
+        )?;
+        match arguments.json {
+            true => store::to_json(&summary),
+            false => Ok(summary_text(&arguments.file, &summary)),
+        }
+    };
+    match read() {
+        Ok(text) => print(&text),
+        Err(invalid) => fail(&invalid, INVALID),
+    }
+}
+
+/// The summary for a reader: one line, notes, and one row for each distinct kernel.
+fn summary_text(file: &Path, summary: &Summary) -> String {
+    let plural = if summary.launches == 1 {
+        "launch"
+    } else {
+        "launches"
+    };
+    let mut out = format!(
+        "{}: {:.3} us, {} {plural} an iteration ({}, {} iterations)\n",
+        file.display(),
+        summary.kernel_time_us,
+        summary.launches,
+        summary.source,
+        summary.iterations
+    );
+    for note in &summary.notes {
+        out.push_str(&format!("note: {}\n", text::one_line(note)));
+    }
+    let known = |value: Option<u32>| value.map_or("-".to_string(), |value| value.to_string());
+    let axes =
+        |value: Option<[u32; 3]>| value.map_or("-".to_string(), |[x, y, z]| format!("{x},{y},{z}"));
+    let mut distinct: Vec<([String; 6], u64, u64)> = Vec::new();
+    for row in &summary.rows {
+        let key = [
+            axes(row.grid),
+            axes(row.block),
+            known(row.registers),
+            known(row.static_shared_bytes),
+            known(row.dynamic_shared_bytes),
+            text::short(&row.name, 160),
+        ];
+        match distinct.iter_mut().find(|(known, _, _)| *known == key) {
+            Some((_, count, total)) => {
+                *count += row.count;
+                *total += row.total_ns;
+            }
+            None => distinct.push((key, row.count, row.total_ns)),
+        }
+    }
+    let mut rows = vec![
+        [
+            "kernels",
+            "mean us",
+            "grid",
+            "block",
+            "registers",
+            "static B",
+            "dynamic B",
+            "name",
+        ]
+        .map(String::from),
+    ];
+    for ([grid, block, registers, fixed, dynamic, name], count, total) in distinct {
+        let mean = total as f64 / 1000.0 / count as f64;
+        rows.push([
+            count.to_string(),
+            format!("{mean:.3}"),
+            grid,
+            block,
+            registers,
+            fixed,
+            dynamic,
+            name,
+        ]);
+    }
+    out.push_str(&table(&rows, 8));
+    out
+}

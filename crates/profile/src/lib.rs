@@ -1,0 +1,21 @@
+//! Nsight Systems captures as kernel rows, and nothing that could be a wrong number.
+//!
+//! One capture flows in one direction: [`find`] a profiler that works, [`capture`] one case with it,
+//! read the rows of its export ([`sqlite`]), and [`attribute`] each row to the iteration that launched
+//! it. [`run`] does so for every case of an experiment; [`import`] reads a report made elsewhere, as
+//! SQLite export or as the text of `nsys stats` ([`csv`]).
+
+pub mod attribute;
+pub mod capture;
+mod child;
+pub mod cli;
+pub mod csv;
+pub mod environment;
+mod error;
+pub mod find;
+pub mod import;
+pub mod run;
+pub mod sqlite;
+mod text;
+
+pub use error::Error;

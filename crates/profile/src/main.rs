@@ -1,0 +1,5 @@
+//! `mage-profile`: kernel time under Nsight Systems.
+
+fn main() -> std::process::ExitCode {
+    mage_profile::cli::main()
+}

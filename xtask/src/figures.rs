@@ -1,0 +1,37 @@
+//! `xtask figures`: everything that is drawn or spliced from evidence.
+
+use crate::{evidence, readme};
+use clap::Args;
+use std::path::Path;
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Experiment or other namespace to draw; all committed ones by default.
+    #[arg(long, alias = "namespace")]
+    experiment: Option<String>,
+    /// Write nothing; prove that what is committed is what the evidence gives.
+    #[arg(long)]
+    check: bool,
+}
+
+/// Draws or checks.
+pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
+    let namespaces = match &arguments.experiment {
+        Some(namespace) => vec![namespace.clone()],
+        None => evidence::namespaces(root)?,
+    };
+    for namespace in &namespaces {
+        let outputs = mage_plot::draw(root, namespace)?;
+        if arguments.check {
+            mage_plot::check(root, &outputs)?;
+        } else {
+            mage_plot::write(root, &outputs)?;
+        }
+        let verb = if arguments.check { "proved" } else { "drawn" };
+        println!("{namespace}: {} files {verb}", outputs.len());
+    }
+    if arguments.experiment.is_none() {
+        readme::run(root, arguments.check)?;
+    }
+    Ok(())
+}

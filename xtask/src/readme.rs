@@ -1,0 +1,84 @@
+//! The README's result table, spliced from evidence between two markers.
+
+use crate::table;
+use anyhow::{Context, bail};
+use mage_evidence::experiment::Experiment;
+use mage_evidence::store;
+use std::path::Path;
+
+const FILE: &str = "README.md";
+const BEGIN: &str = "<!-- results of ";
+const END: &str = "<!-- end of results -->";
+
+/// Splices, or with `check` proves, every block between `<!-- results of NAMESPACE -->` and
+/// `<!-- end of results -->`.
+pub fn run(root: &Path, check: bool) -> anyhow::Result<()> {
+    let path = root.join(FILE);
+    let text = store::read_text(&path)?;
+    let spliced = splice(&text, |namespace| {
+        let experiment = Experiment::load(root, namespace)?;
+        let rows = table::Rows::read(root, &experiment, namespace)?;
+        Ok(rows.markdown())
+    })
+    .with_context(|| path.display().to_string())?;
+    if check && spliced != text {
+        bail!("{FILE}: the result table is not what the evidence gives; run `cargo xtask figures`");
+    }
+    if !check && spliced != text {
+        store::write_bytes(&path, spliced.as_bytes())?;
+    }
+    println!(
+        "{FILE}: result table {}",
+        if check { "proved" } else { "spliced" }
+    );
+    Ok(())
+}
+
+fn splice(
+    text: &str,
+    mut block: impl FnMut(&str) -> anyhow::Result<String>,
+) -> anyhow::Result<String> {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(BEGIN) {
+        let after = &rest[start + BEGIN.len()..];
+        let (namespace, _) = after
+            .split_once(" -->")
+            .context("a marker `<!-- results of` that no `-->` closes")?;
+        let end = rest[start..]
+            .find(END)
+            .with_context(|| format!("results of {namespace}: no `{END}`"))?;
+        out.push_str(&rest[..start]);
+        out.push_str(&format!(
+            "{BEGIN}{namespace} -->\n\n{}\n",
+            block(namespace)?
+        ));
+        out.push_str(END);
+        rest = &rest[start + end + END.len()..];
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_replaced_and_the_rest_is_kept() {
+        let text = "a\n<!-- results of x -->\nold\n<!-- end of results -->\nb\n";
+        let once = splice(text, |ns| Ok(format!("table of {ns}\n"))).unwrap();
+        assert_eq!(
+            once,
+            "a\n<!-- results of x -->\n\ntable of x\n\n<!-- end of results -->\nb\n"
+        );
+        let twice = splice(&once, |ns| Ok(format!("table of {ns}\n"))).unwrap();
+        assert_eq!(twice, once);
+    }
+
+    #[test]
+    fn an_open_block_is_an_error() {
+        let error = splice("<!-- results of x -->\n", |_| Ok(String::new())).unwrap_err();
+        assert!(error.to_string().contains("results of x"), "{error}");
+    }
+}

@@ -1,0 +1,59 @@
+//! `xtask reproduce`: on a CUDA device measure, anywhere else replay; either way end with the table.
+
+mod measure;
+mod replay;
+
+use crate::table::Rows;
+use clap::Args;
+use mage_evidence::experiment::{self, Experiment};
+use mage_harness::bench::check_runnable;
+use mage_kernels::launch::Gpu;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// Experiment: the stem of a file in experiments/.
+    #[arg(long)]
+    experiment: String,
+    /// Result namespace. When measuring: <experiment>-<device>-<date> by default, never an existing one.
+    /// When replaying: the experiment's own by default.
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Replay also where there is a GPU.
+    #[arg(long)]
+    replay: bool,
+    /// Python with PyTorch and Triton; found or set up by default.
+    #[arg(long)]
+    python: Option<PathBuf>,
+    /// Nsight Systems' nsys; found by default.
+    #[arg(long)]
+    nsys: Option<PathBuf>,
+}
+
+/// Measures or replays, and prints the table.
+pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
+    let experiment = Experiment::load(root, &arguments.experiment)?;
+    let path = Experiment::path(root, &experiment.name);
+    check_runnable(&experiment).map_err(|invalid| invalid.in_file(&path))?;
+    if let Some(namespace) = &arguments.namespace {
+        experiment::check_name(namespace).map_err(|e| e.under("--namespace"))?;
+    }
+    let gpu = match arguments.replay {
+        true => Err("asked to replay".to_string()),
+        false => Gpu::open().map_err(|absent| absent.to_string()),
+    };
+    let namespace = match gpu {
+        Ok(gpu) => measure::measure(root, &experiment, arguments, &gpu)?,
+        Err(reason) => {
+            let namespace = arguments
+                .namespace
+                .clone()
+                .unwrap_or(experiment.name.clone());
+            println!("{reason}: replaying the committed evidence of {namespace}");
+            replay::replay(root, &experiment, &namespace)?;
+            namespace
+        }
+    };
+    print!("\n{}", Rows::read(root, &experiment, &namespace)?.text());
+    Ok(())
+}

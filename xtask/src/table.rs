@@ -1,0 +1,182 @@
+//! The table that a reproduction ends with, and the README's: one namespace, and beside it what it is to be
+//! read against. Every figure comes from evidence or from the published values.
+
+use anyhow::Context;
+use mage_evidence::experiment::Experiment;
+use mage_evidence::implementation;
+use mage_evidence::operation::Operation;
+use mage_evidence::profiles::{self, Profiles};
+use mage_evidence::published::Published;
+use mage_evidence::results::{self, Results};
+use mage_evidence::store;
+use mage_evidence::summary::{CaseSummary, Summary};
+use std::fmt::Write as _;
+use std::path::Path;
+
+/// A namespace's summary with the summaries beside it.
+pub struct Rows {
+    run: Summary,
+    committed: Option<Summary>,
+    published: Option<Summary>,
+    baseline: Option<Summary>,
+}
+
+impl Rows {
+    /// Reads the evidence of `namespace`, of the experiment where that is another namespace, of the baseline
+    /// experiment where it has evidence, and the published values.
+    pub fn read(root: &Path, experiment: &Experiment, namespace: &str) -> anyhow::Result<Self> {
+        let other = |name: &str| -> anyhow::Result<Option<Summary>> {
+            let there = mage_workspace::results(root, name).is_dir() && name != namespace;
+            there.then(|| summary(root, name)).transpose()
+        };
+        let published = experiment.published.as_ref().map(|path| {
+            Published::read(&root.join("experiments").join(path)).map(|p| Summary::of_published(&p))
+        });
+        Ok(Self {
+            run: summary(root, namespace)?,
+            committed: other(&experiment.name)?,
+            published: published.transpose()?,
+            baseline: experiment
+                .baseline
+                .as_deref()
+                .map(other)
+                .transpose()?
+                .flatten(),
+        })
+    }
+
+    /// As aligned text for a terminal.
+    pub fn text(&self) -> String {
+        let rows = self.cells();
+        let widths: Vec<usize> = (0..rows[0].len())
+            .map(|column| {
+                rows.iter()
+                    .map(|row| row[column].chars().count())
+                    .max()
+                    .unwrap_or(0)
+            })
+            .collect();
+        let mut text = format!(
+            "{} on {}: microseconds an operation; kernel time by Nsight Systems, span by CUDA events\n",
+            self.run.namespace, self.run.gpu
+        );
+        for row in &rows {
+            let mut line = String::new();
+            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+                let pad = " ".repeat(width - cell.chars().count());
+                // The two names lead, the numbers are set right.
+                let cell = if column < 2 {
+                    format!("{cell}{pad}")
+                } else {
+                    format!("{pad}{cell}")
+                };
+                let _ = write!(line, "{cell}  ");
+            }
+            let _ = writeln!(text, "{}", line.trim_end());
+        }
+        text
+    }
+
+    /// As a Markdown table.
+    pub fn markdown(&self) -> String {
+        let rows = self.cells();
+        let mut text = String::new();
+        for (i, row) in rows.iter().enumerate() {
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+            if i == 0 {
+                let rule: Vec<&str> = (0..row.len())
+                    .map(|column| if column < 2 { "---" } else { "---:" })
+                    .collect();
+                let _ = writeln!(text, "| {} |", rule.join(" | "));
+            }
+        }
+        let _ = write!(
+            text,
+            "\n{}, microseconds an operation. Kernel time: sum of all kernels of an operation in an Nsight Systems capture. Span: mean of all CUDA-event spans around a call. The note's values are of another GPU and stand beside these only for their ratios.\n",
+            self.run.gpu
+        );
+        text
+    }
+
+    fn cells(&self) -> Vec<Vec<String>> {
+        let mut head = vec!["operation".into(), "implementation".into()];
+        head.extend(["kernel time", "span", "launches"].map(String::from));
+        for (other, what) in [(&self.committed, ""), (&self.published, "note ")] {
+            if let Some(other) = other {
+                let gpu = other
+                    .gpu
+                    .trim_start_matches("NVIDIA ")
+                    .trim_start_matches("GeForce ");
+                let name = if what.is_empty() {
+                    format!("{} ", other.namespace)
+                } else {
+                    what.into()
+                };
+                head.push(format!("{name}kernel ({gpu})"));
+                head.push(format!("{name}span ({gpu})"));
+            }
+        }
+        if let Some(baseline) = &self.baseline {
+            head.push(format!("kernel time from {}", baseline.namespace));
+        }
+        let mut rows = vec![head];
+        for operation in &self.run.operations {
+            for (i, (name, case)) in operation.implementations.iter().enumerate() {
+                let label = if i == 0 {
+                    operation.operation.label()
+                } else {
+                    ""
+                };
+                rows.push(self.row(label, operation.operation, name, case));
+            }
+        }
+        rows
+    }
+
+    fn row(&self, label: &str, op: Operation, name: &str, case: &CaseSummary) -> Vec<String> {
+        let mut row = vec![label.to_string(), implementation::label(name).to_string()];
+        row.push(time(kernel_us(Some(case))));
+        row.push(time(span_us(Some(case))));
+        row.push(
+            case.kernel_time
+                .map_or("-".into(), |k| k.launches.to_string()),
+        );
+        for other in [&self.committed, &self.published].into_iter().flatten() {
+            row.push(time(kernel_us(other.case(op, name))));
+            row.push(time(span_us(other.case(op, name))));
+        }
+        if let Some(baseline) = &self.baseline {
+            let before = kernel_us(baseline.case(op, name));
+            row.push(match (before, kernel_us(Some(case))) {
+                (Some(before), Some(after)) => format!("{:+.1}%", (after / before - 1.0) * 100.0),
+                _ => "-".into(),
+            });
+        }
+        row
+    }
+}
+
+/// The summary of a namespace's evidence.
+pub fn summary(root: &Path, namespace: &str) -> anyhow::Result<Summary> {
+    let directory = mage_workspace::results(root, namespace);
+    let results: Results = store::read_json(&directory.join(results::FILE))?;
+    let profiles: Profiles = store::read_json(&directory.join(profiles::FILE))?;
+    Summary::of(&results, Some(&profiles)).with_context(|| directory.display().to_string())
+}
+
+fn kernel_us(case: Option<&CaseSummary>) -> Option<f64> {
+    Some(case?.kernel_time?.mean_us)
+}
+
+fn span_us(case: Option<&CaseSummary>) -> Option<f64> {
+    Some(case?.event?.mean_us)
+}
+
+/// Three significant figures at least, a dash where nothing was measured.
+fn time(us: Option<f64>) -> String {
+    match us {
+        None => "-".into(),
+        Some(us) if us < 10.0 => format!("{us:.2}"),
+        Some(us) => format!("{us:.1}"),
+    }
+}
