@@ -317,6 +317,9 @@ pub struct Capture {
     pub requested_iterations: u32,
     /// Profiler and target command lines, with paths outside the tree reduced to their last part.
     pub commands: Vec<Vec<String>>,
+    /// What the profiler or the checks remarked without refusing the capture.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// Kernels in order of start.
     pub kernels: Vec<Kernel>,
 }

@@ -13,14 +13,14 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The operating system refused.
-    #[error("{}: cannot {action}: {source}", path.display())]
+    #[error("{}: cannot {action}: {reason}", path.display())]
     Io {
         /// What was tried ("read", "write", "create the directory").
         action: &'static str,
         /// On which file.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// The content is not what it should be.
     #[error(transparent)]
@@ -30,10 +30,10 @@ pub enum StoreError {
 /// Builds a [`StoreError::Io`] for `path`.
 pub fn io_error(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError {
     let path = path.to_path_buf();
-    move |source| StoreError::Io {
+    move |reason| StoreError::Io {
         action,
         path,
-        source,
+        reason,
     }
 }
 
@@ -117,7 +117,7 @@ pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError
     write_bytes(path, text.as_bytes())
 }
 
-/// The project's JSON: keys in declared order, two spaces, containers of scalars on one line, a final
+/// The project's JSON: keys in declared order, two spaces, lists and small objects of scalars on one line, a final
 /// newline. The schema has no null, so a null is a number that was not finite: the field is named.
 ///
 /// # Errors
@@ -137,6 +137,9 @@ pub fn to_json<T: Serialize>(value: &T) -> Result<String, Invalid> {
     text.push('\n');
     Ok(text)
 }
+
+/// Objects of more fields than this are spread, one field a line.
+const INLINE_FIELDS: usize = 12;
 
 fn find_null(value: &Value, path: String) -> Option<String> {
     match value {
@@ -174,8 +177,10 @@ fn format_value(value: &Value, depth: usize, out: &mut String) {
             return;
         }
     };
-    // The whole document is always spread; below it, a container of scalars is one line.
-    let inline = depth > 0 && items.iter().all(|(_, item)| is_scalar(item)) || items.is_empty();
+    // The whole document is always spread; below it, a list or a small object of scalars is one line.
+    let small = value.is_array() || items.len() <= INLINE_FIELDS;
+    let flat = items.iter().all(|(_, item)| is_scalar(item));
+    let inline = items.is_empty() || depth > 0 && small && flat;
     out.push(open);
     for (i, (key, item)) in items.iter().enumerate() {
         if i > 0 {

@@ -6,6 +6,7 @@ use mage_evidence::experiment::{Case, Experiment};
 use mage_kernels::inputs::Inputs;
 use mage_kernels::launch::{Call, Gpu};
 use mage_kernels::variants;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
 /// What to call.
@@ -71,9 +72,10 @@ fn rust(case: &Case, inputs: &Inputs, target: &Target) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Becomes the worker: a profiler then sees one process, the one that makes the calls.
 fn python(root: &Path, case: &Case, target: &Target) -> anyhow::Result<()> {
     let dims: Vec<String> = case.dims.iter().map(u32::to_string).collect();
-    let status = worker::command(root, &target.python)
+    let error = worker::command(root, &target.python)
         .args(["capture", "--operation", case.name.name()])
         .args(["--dims", &dims.join(",")])
         .args(["--implementation", &target.implementation])
@@ -81,18 +83,7 @@ fn python(root: &Path, case: &Case, target: &Target) -> anyhow::Result<()> {
         .arg(target.inputs.join(case.name.name()))
         .args(["--iterations", &target.iterations.to_string()])
         .args(["--warmup", &target.warmup.to_string()])
-        .status()
-        .with_context(|| {
-            format!(
-                "{}: cannot start the Python worker",
-                target.python.display()
-            )
-        })?;
-    if !status.success() {
-        bail!(
-            "Python worker ({}): capture: {status}",
-            target.python.display()
-        );
-    }
-    Ok(())
+        .exec();
+    let python = target.python.display();
+    Err(error).with_context(|| format!("{python}: cannot start the Python worker"))
 }

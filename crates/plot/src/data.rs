@@ -47,7 +47,7 @@ pub struct Series {
 
 /// Directory of a namespace's evidence below the root.
 pub fn results_directory(namespace: &str) -> PathBuf {
-    Path::new("docs/assets/results").join(namespace)
+    mage_workspace::results(Path::new(""), namespace)
 }
 
 struct Evidence {
@@ -85,8 +85,7 @@ impl Evidence {
                 Ok(profiles)
             })
             .transpose()?;
-        let summary =
-            Summary::of(&results, profiles.as_ref()).map_err(|e| e.in_file(&file))?;
+        let summary = Summary::of(&results, profiles.as_ref()).map_err(|e| e.in_file(&file))?;
         Ok(Self {
             results,
             profiles,

@@ -74,6 +74,9 @@ mod tests {
 
     #[test]
     fn markdown_keeps_no_meaning() {
-        assert_eq!(markdown("a|b <i> `x` *y*\n[z]"), "a\\|b &lt;i&gt; \\`x\\` \\*y\\* \\[z\\]");
+        assert_eq!(
+            markdown("a|b <i> `x` *y*\n[z]"),
+            "a\\|b &lt;i&gt; \\`x\\` \\*y\\* \\[z\\]"
+        );
     }
 }

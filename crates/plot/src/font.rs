@@ -275,7 +275,8 @@ mod tests {
     #[test]
     fn kerning_narrows_a_pair() {
         let fonts = Fonts::new().unwrap();
-        let apart = fonts.width("A", Weight::Regular, 100.0) + fonts.width("V", Weight::Regular, 100.0);
+        let apart =
+            fonts.width("A", Weight::Regular, 100.0) + fonts.width("V", Weight::Regular, 100.0);
         assert!(fonts.width("AV", Weight::Regular, 100.0) < apart - 1.0);
     }
 

@@ -30,12 +30,12 @@ use std::path::{Path, PathBuf};
 
 /// Directory of a namespace's figures below the root.
 pub fn figures_directory(namespace: &str) -> PathBuf {
-    Path::new("docs/assets/figures").join(namespace)
+    mage_workspace::figures(Path::new(""), namespace)
 }
 
 /// Directory of a namespace's page below the root.
 pub fn page_directory(namespace: &str) -> PathBuf {
-    Path::new("docs/experiments").join(namespace)
+    mage_workspace::pages(Path::new(""), namespace)
 }
 
 /// Every file that follows from the evidence of `namespace` below `root`, sorted by path. Writes nothing.
@@ -78,7 +78,9 @@ fn files_of_all(
         threads
             .into_iter()
             .map(|(figure, thread)| {
-                let drawn = thread.join().unwrap_or_else(|_| bail!("the drawing stopped"));
+                let drawn = thread
+                    .join()
+                    .unwrap_or_else(|_| bail!("the drawing stopped"));
                 drawn.with_context(|| format!("cannot draw {}", figure.name()))
             })
             .collect()

@@ -1,8 +1,8 @@
 //! `mage-plot`: figures, tables and page of a namespace from its evidence.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::Parser;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// Draws the figures, tables and page of a result namespace from its evidence
@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {error:#}");
+            eprintln!("mage-plot: {error:#}");
             ExitCode::FAILURE
         }
     }
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<()> {
     let root = match &arguments.root {
         Some(root) => root.clone(),
-        None => find_root(&std::env::current_dir()?)?,
+        None => mage_workspace::find_root()?,
     };
     let namespace = &arguments.namespace;
     if arguments.json {
@@ -47,7 +47,10 @@ fn run(arguments: &Arguments) -> Result<()> {
     let outputs = mage_plot::draw(&root, namespace)?;
     if arguments.check {
         mage_plot::check(&root, &outputs)?;
-        println!("{namespace}: {} files are what the evidence gives", outputs.len());
+        println!(
+            "{namespace}: {} files are what the evidence gives",
+            outputs.len()
+        );
         return Ok(());
     }
     mage_plot::write(&root, &outputs)?;
@@ -55,12 +58,4 @@ fn run(arguments: &Arguments) -> Result<()> {
         println!("{}", output.path.display());
     }
     Ok(())
-}
-
-fn find_root(start: &Path) -> Result<PathBuf> {
-    start
-        .ancestors()
-        .find(|directory| directory.join("experiments").is_dir() && directory.join("Cargo.toml").is_file())
-        .map(Path::to_path_buf)
-        .context("no directory upwards from here is the workspace root; name it with --root")
 }

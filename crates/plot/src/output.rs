@@ -66,7 +66,10 @@ pub fn check(root: &Path, outputs: &[Output]) -> Result<()> {
     if wrong.is_empty() {
         return Ok(());
     }
-    bail!("{}\nto draw them again: cargo xtask figures", wrong.join("\n"))
+    bail!(
+        "{}\nto draw them again: cargo xtask figures",
+        wrong.join("\n")
+    )
 }
 
 /// Files in the directories of `outputs` that are none of them; hidden files are not ours.
@@ -93,4 +96,3 @@ fn stale(root: &Path, outputs: &[Output]) -> Result<Vec<PathBuf>> {
     found.sort();
     Ok(found)
 }
-

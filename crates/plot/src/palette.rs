@@ -107,7 +107,12 @@ pub fn swatch(implementation: &str, unknown: usize) -> Swatch {
         "rust" => (2, Texture::Solid),
         _ => {
             let free = HUES.len() - usize::from(OWN);
-            let textures = [Texture::Solid, Texture::Stripes, Texture::Dots, Texture::Mesh];
+            let textures = [
+                Texture::Solid,
+                Texture::Stripes,
+                Texture::Dots,
+                Texture::Mesh,
+            ];
             let texture = textures[(unknown / free) % textures.len()];
             (OWN + (unknown % free) as u8, texture)
         }
@@ -131,7 +136,11 @@ mod tests {
     fn luminance(color: &str) -> f64 {
         let channel = |i: usize| {
             let v = f64::from(u8::from_str_radix(&color[i..i + 2], 16).unwrap()) / 255.0;
-            if v <= 0.04045 { v / 12.92 } else { ((v + 0.055) / 1.055).powf(2.4) }
+            if v <= 0.04045 {
+                v / 12.92
+            } else {
+                ((v + 0.055) / 1.055).powf(2.4)
+            }
         };
         0.2126 * channel(1) + 0.7152 * channel(3) + 0.0722 * channel(5)
     }
@@ -146,7 +155,10 @@ mod tests {
         for theme in [Theme::Light, Theme::Dark] {
             let paper = Ink::Paper.color(theme);
             for ink in [Ink::Text, Ink::Muted] {
-                assert!(contrast(ink.color(theme), paper) >= 4.5, "{ink:?} {theme:?}");
+                assert!(
+                    contrast(ink.color(theme), paper) >= 4.5,
+                    "{ink:?} {theme:?}"
+                );
             }
             for hue in 0..HUES.len() as u8 {
                 let color = Ink::Hue(hue).color(theme);

@@ -170,12 +170,21 @@ impl<'a> Canvas<'a> {
             let inner = self.paint("fill", Ink::Paper);
             let outer = self.paint("fill", ink);
             let (r, hole) = (number(radius), number(radius - 2.0));
-            let _ = writeln!(self.body, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" {outer}/>");
-            let _ = writeln!(self.body, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{hole}\" {inner}/>");
+            let _ = writeln!(
+                self.body,
+                "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" {outer}/>"
+            );
+            let _ = writeln!(
+                self.body,
+                "<circle cx=\"{x}\" cy=\"{y}\" r=\"{hole}\" {inner}/>"
+            );
         } else {
             let paint = self.paint("fill", ink);
             let r = number(radius);
-            let _ = writeln!(self.body, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" {paint}/>");
+            let _ = writeln!(
+                self.body,
+                "<circle cx=\"{x}\" cy=\"{y}\" r=\"{r}\" {paint}/>"
+            );
         }
     }
 
@@ -245,7 +254,9 @@ impl<'a> Canvas<'a> {
             Texture::Solid => String::new(),
             Texture::Stripes => format!("<path d=\"M1.25 0V5\" stroke-width=\"2\" {stroke}/>"),
             Texture::Dots => format!("<circle cx=\"2.5\" cy=\"2.5\" r=\"1.3\" {fill}/>"),
-            Texture::Mesh => format!("<path d=\"M0 2.5H5M2.5 0V5\" stroke-width=\"1.2\" {stroke}/>"),
+            Texture::Mesh => {
+                format!("<path d=\"M0 2.5H5M2.5 0V5\" stroke-width=\"1.2\" {stroke}/>")
+            }
         };
         format!(
             "<pattern id=\"{id}\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\"><rect width=\"5\" height=\"5\" {paper}/>{marks}</pattern>\n"
@@ -275,9 +286,20 @@ impl<'a> Canvas<'a> {
             out,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\" role=\"img\" aria-labelledby=\"{prefix}-title {prefix}-desc\">"
         );
-        let _ = writeln!(out, "<title id=\"{prefix}-title\">{}</title>", escape::markup(title));
-        let _ = writeln!(out, "<desc id=\"{prefix}-desc\">{}</desc>", escape::markup(description));
-        let _ = writeln!(out, "<style>@media (prefers-color-scheme:dark){{{dark}}}</style>");
+        let _ = writeln!(
+            out,
+            "<title id=\"{prefix}-title\">{}</title>",
+            escape::markup(title)
+        );
+        let _ = writeln!(
+            out,
+            "<desc id=\"{prefix}-desc\">{}</desc>",
+            escape::markup(description)
+        );
+        let _ = writeln!(
+            out,
+            "<style>@media (prefers-color-scheme:dark){{{dark}}}</style>"
+        );
         let _ = write!(out, "<defs>\n{patterns}{}</defs>\n", self.glyph_defs);
         let _ = writeln!(out, "<rect width=\"{width}\" height=\"{height}\" {paper}/>");
         out.push_str(&self.body);

@@ -190,7 +190,10 @@ mod tests {
             columns: vec![Column::text("Operation"), Column::time("<i>|\"x\"")],
             keys: 1,
             rows: vec![
-                vec![Cell::text("a,|b"), Cell::number(Some(1.25), crate::number::time)],
+                vec![
+                    Cell::text("a,|b"),
+                    Cell::number(Some(1.25), crate::number::time),
+                ],
                 vec![Cell::text("c"), Cell::Missing],
             ],
         }

@@ -1,4 +1,5 @@
 //! Evidence that does not pass its check is not drawn: file, field, found, expected.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
 
@@ -6,7 +7,13 @@ use mage_plot::draw;
 use support::{Evidence, Root, cases, evidence};
 
 fn good() -> Evidence {
-    evidence("mage-002", "mage-002", "NVIDIA H200", &cases("mage-002", |_, _| 1.0), 1)
+    evidence(
+        "mage-002",
+        "mage-002",
+        "NVIDIA H200",
+        &cases("mage-002", |_, _| 1.0),
+        1,
+    )
 }
 
 fn refusal(spoil: impl FnOnce(&mut Evidence)) -> String {
@@ -45,7 +52,15 @@ fn a_sample_short_is_refused() {
         let round = &mut e.results.results[2].rounds[0];
         round.implementations["rust"].samples_us.pop();
     });
-    assert_names(&error, &["comparison-results.json", "samples_us", "3 in number", "expected 4"]);
+    assert_names(
+        &error,
+        &[
+            "comparison-results.json",
+            "samples_us",
+            "3 in number",
+            "expected 4",
+        ],
+    );
 }
 
 #[test]
@@ -61,9 +76,19 @@ fn evidence_of_another_namespace_or_experiment_is_refused() {
     let error = refusal(|e| {
         e.results.provenance.as_mut().unwrap().namespace = "mage-009".to_string();
     });
-    assert_names(&error, &["provenance.namespace", "\"mage-009\"", "\"mage-002\""]);
+    assert_names(
+        &error,
+        &["provenance.namespace", "\"mage-009\"", "\"mage-002\""],
+    );
     let error = refusal(|e| e.profiles.experiment_id = "mage-001-comparison".to_string());
-    assert_names(&error, &["comparison-profiles.json", "experiment_id", "mage-001-comparison"]);
+    assert_names(
+        &error,
+        &[
+            "comparison-profiles.json",
+            "experiment_id",
+            "mage-001-comparison",
+        ],
+    );
     let error = refusal(|e| {
         e.results.provenance.as_mut().unwrap().experiment = "mage-003".to_string();
     });

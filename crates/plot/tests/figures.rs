@@ -1,8 +1,9 @@
 //! What the figures of plausible evidence say: text alternatives, tables, whiskers.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
-mod support;
 #[path = "support/look.rs"]
 mod look;
+mod support;
 
 use mage_evidence::operation::Operation;
 use mage_plot::chart::Layout;
@@ -24,7 +25,9 @@ fn figure(root: &Root, name: &str) -> Figure {
 }
 
 fn svg(figure: &Figure, layout: Layout) -> String {
-    figure.svg(&Fonts::new().unwrap(), layout, Theme::Light).text
+    figure
+        .svg(&Fonts::new().unwrap(), layout, Theme::Light)
+        .text
 }
 
 /// Number of whiskers: each is one path in paper and one in ink, with three moves.
@@ -80,7 +83,10 @@ fn tables_hold_the_plotted_numbers() {
 
 #[test]
 fn csv_keeps_every_digit() {
-    let csv = figure(&Root::with_both(), "kernel-time").table.csv().unwrap();
+    let csv = figure(&Root::with_both(), "kernel-time")
+        .table
+        .csv()
+        .unwrap();
     insta::assert_snapshot!("kernel_time_csv", csv);
 }
 
@@ -102,10 +108,18 @@ fn spans_have_whiskers_and_one_capture_has_none() {
 fn several_captures_give_whiskers() {
     let root = Root::with_both();
     let cases = cases("mage-002", |_, _| 1.0);
-    root.store("mage-002", &evidence("mage-002", "mage-002", "NVIDIA H200", &cases, 5));
+    root.store(
+        "mage-002",
+        &evidence("mage-002", "mage-002", "NVIDIA H200", &cases, 5),
+    );
     let times = figure(&root, "kernel-time");
     assert_eq!(whiskers(&svg(&times, Layout::Desktop)), 16);
-    let heads: Vec<&str> = times.table.columns.iter().map(|c| c.head.as_str()).collect();
+    let heads: Vec<&str> = times
+        .table
+        .columns
+        .iter()
+        .map(|c| c.head.as_str())
+        .collect();
     assert!(heads.contains(&"Largest capture"), "{heads:?}");
     // Rust now and the libraries have an interval; Rust before has one capture.
     let improvements = figure(&root, "improvements");
@@ -114,7 +128,10 @@ fn several_captures_give_whiskers() {
 
 #[test]
 fn controls_are_operations_whose_kernel_is_the_same() {
-    let table = figure(&Root::with_both(), "improvements").table.csv().unwrap();
+    let table = figure(&Root::with_both(), "improvements")
+        .table
+        .csv()
+        .unwrap();
     for (operation, status) in [
         ("Matrix multiplication", "rewritten"),
         ("Bias + GELU", "control"),
@@ -133,15 +150,28 @@ fn a_baseline_that_does_not_compare_is_left_out_with_its_reason() {
         let fonts = Fonts::new().unwrap();
         let data = Data::read(root.path(), "mage-002", &fonts).unwrap();
         let (_, left_out) = figures::all(&data);
-        left_out.into_iter().find(|l| l.name == "improvements").unwrap().reason
+        left_out
+            .into_iter()
+            .find(|l| l.name == "improvements")
+            .unwrap()
+            .reason
     };
     let root = Root::new();
     let now = cases("mage-002", |_, _| 1.0);
-    root.store("mage-002", &evidence("mage-002", "mage-002", "NVIDIA H200", &now, 1));
-    assert_eq!(reason(&root), "there is no evidence of the baseline, mage-001");
+    root.store(
+        "mage-002",
+        &evidence("mage-002", "mage-002", "NVIDIA H200", &now, 1),
+    );
+    assert_eq!(
+        reason(&root),
+        "there is no evidence of the baseline, mage-001"
+    );
 
     let before = cases("mage-001", |_, _| 1.0);
-    root.store("mage-001", &evidence("mage-001", "mage-001", "NVIDIA A100", &before, 1));
+    root.store(
+        "mage-001",
+        &evidence("mage-001", "mage-001", "NVIDIA A100", &before, 1),
+    );
     assert!(reason(&root).contains("another GPU, NVIDIA A100"));
 
     std::fs::remove_file(root.profiles_file("mage-001")).unwrap();
@@ -159,7 +189,10 @@ fn a_second_machine_has_its_own_baseline() {
     for name in ["mage-001", "mage-002"] {
         let cases = cases(name, |_, _| 2.0);
         let namespace = format!("{name}-b");
-        root.store(&namespace, &evidence(&namespace, name, "NVIDIA B200", &cases, 1));
+        root.store(
+            &namespace,
+            &evidence(&namespace, name, "NVIDIA B200", &cases, 1),
+        );
     }
     let fonts = Fonts::new().unwrap();
     let data = Data::read(root.path(), "mage-002-b", &fonts).unwrap();
@@ -173,9 +206,14 @@ fn without_captures_only_spans_are_drawn() {
     let names: Vec<&str> = figures_of(&root).iter().map(Figure::name).collect();
     assert_eq!(names, ["event-spans"]);
     let outputs = mage_plot::draw(root.path(), "mage-002").unwrap();
-    let page = outputs.iter().find(|o| o.path.ends_with("index.html")).unwrap();
+    let page = outputs
+        .iter()
+        .find(|o| o.path.ends_with("index.html"))
+        .unwrap();
     let html = String::from_utf8(page.bytes.clone()).unwrap();
-    assert!(html.contains("<em>Time inside the kernels</em> is left out: the namespace has no profiler captures."));
+    assert!(html.contains(
+        "<em>Time inside the kernels</em> is left out: the namespace has no profiler captures."
+    ));
 }
 
 #[test]
@@ -189,7 +227,12 @@ fn a_missing_capture_is_said_and_not_drawn_as_zero() {
     evidence.profiles.captures.retain(|c| !missing(c));
     root.store("mage-002", &evidence);
     let times = figure(&root, "kernel-time");
-    assert!(times.table.markdown().contains("| Bias + GELU | 15.8 | — | 11.0 |"));
+    assert!(
+        times
+            .table
+            .markdown()
+            .contains("| Bias + GELU | 15.8 | — | 11.0 |")
+    );
     assert!(!times.frame.alternative.contains("GELU: Triton"));
     look::assert_readable(&svg(&times, Layout::Phone), "missing capture");
 }

@@ -1,8 +1,9 @@
 //! Names, counts and values that break careless drawings.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
-mod support;
 #[path = "support/look.rs"]
 mod look;
+mod support;
 
 use indexmap::IndexMap;
 use mage_evidence::published::Values;
@@ -17,7 +18,10 @@ use support::{Root, evidence, values};
 fn look_at(what: &str, all: &IndexMap<String, Values>, captures: u32) -> Root {
     let root = Root::with_both();
     let cases = support::same(all);
-    root.store("mage-002", &evidence("mage-002", "mage-002", "NVIDIA H200", &cases, captures));
+    root.store(
+        "mage-002",
+        &evidence("mage-002", "mage-002", "NVIDIA H200", &cases, captures),
+    );
     let fonts = Fonts::new().unwrap();
     let data = Data::read(root.path(), "mage-002", &fonts).unwrap();
     let (figures, _) = figures::all(&data);
@@ -38,12 +42,18 @@ fn page(root: &Root) -> String {
 }
 
 fn values_of(root: &Root) -> String {
-    mage_plot::values(root.path(), "mage-002").unwrap().to_string()
+    mage_plot::values(root.path(), "mage-002")
+        .unwrap()
+        .to_string()
 }
 
 fn named(names: &[&str]) -> IndexMap<String, Values> {
     let value = |i: usize| values(10.0 + i as f64, 5.0 + i as f64, 1 + (i % 3) as u32);
-    names.iter().enumerate().map(|(i, n)| (n.to_string(), value(i))).collect()
+    names
+        .iter()
+        .enumerate()
+        .map(|(i, n)| (n.to_string(), value(i)))
+        .collect()
 }
 
 #[test]
@@ -88,7 +98,10 @@ fn names_with_markup_quotes_length_and_direction() {
 fn values_from_a_nanosecond_to_ten_milliseconds() {
     let times = [0.001, 0.01, 0.1, 1.0, 10.0, 100.0, 1000.0, 10_000.0];
     let names = ["python", "triton", "rust", "a", "b", "c", "d", "e"];
-    let all = names.iter().zip(times).map(|(n, t)| (n.to_string(), values(t, t, 1)));
+    let all = names
+        .iter()
+        .zip(times)
+        .map(|(n, t)| (n.to_string(), values(t, t, 1)));
     let values = values_of(&look_at("magnitudes", &all.collect(), 3));
     assert!(values.contains("10,000 µs") && values.contains("0.001 µs"));
 }

@@ -1,4 +1,5 @@
 //! Pictures to look at: `cargo test -p mage-plot --test preview -- --ignored`, then target/preview/.
+#![allow(clippy::unwrap_used, reason = "tests")]
 
 mod support;
 
@@ -31,8 +32,16 @@ fn pictures(root: &Root, what: &str) {
             }
         }
     }
-    let outputs = mage_plot::draw(root.path(), "mage-002").unwrap();
-    mage_plot::write(&directory.join("root"), &outputs).unwrap();
+    // A root to try the program on.
+    let kept = directory.join("root");
+    for file in root.files() {
+        mage_evidence::store::write_bytes(
+            &kept.join(&file),
+            &std::fs::read(root.path().join(&file)).unwrap(),
+        )
+        .unwrap();
+    }
+    mage_plot::write(&kept, &mage_plot::draw(&kept, "mage-002").unwrap()).unwrap();
 }
 
 #[test]
@@ -42,7 +51,20 @@ fn preview() {
 
     let long = "n".repeat(200);
     let names = [
-        "python", "triton", "rust", "<b>|\"x\"</b>", &long, "שלום", "q", "r", "s", "t", "u", "v", "w", "x",
+        "python",
+        "triton",
+        "rust",
+        "<b>|\"x\"</b>",
+        &long,
+        "שלום",
+        "q",
+        "r",
+        "s",
+        "t",
+        "u",
+        "v",
+        "w",
+        "x",
     ];
     let all = names.iter().enumerate().map(|(i, name)| {
         let us = 0.001 * 3.3_f64.powi(i as i32);
@@ -50,11 +72,19 @@ fn preview() {
     });
     let all: IndexMap<_, _> = all.collect();
     let hard = Root::with_both();
-    hard.store("mage-002", &evidence("mage-002", "mage-002", "NVIDIA H200", &same(&all), 3));
+    hard.store(
+        "mage-002",
+        &evidence("mage-002", "mage-002", "NVIDIA H200", &same(&all), 3),
+    );
     pictures(&hard, "hard");
 
-    let one = [("rust".to_string(), values(7.0, 5.0, 1))].into_iter().collect();
+    let one = [("rust".to_string(), values(7.0, 5.0, 1))]
+        .into_iter()
+        .collect();
     let alone = Root::with_both();
-    alone.store("mage-002", &evidence("mage-002", "mage-002", "NVIDIA H200", &same(&one)[..1], 1));
+    alone.store(
+        "mage-002",
+        &evidence("mage-002", "mage-002", "NVIDIA H200", &same(&one)[..1], 1),
+    );
     pictures(&alone, "alone");
 }

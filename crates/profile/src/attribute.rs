@@ -423,10 +423,16 @@ fn lost_launches(report: &Report, iterations: Option<&Iterations<'_>>) -> Result
     Ok(true)
 }
 
-/// Reads what the profiler said of itself. "Not all events might have been collected" is a guess that a
-/// kernel for every launch disproves; the rest is not.
+/// Reads what the profiler said of itself. What it guesses ("might have", "no events: does the process use
+/// CUDA?", said of every process of the target, also of one that only starts another) is disproved by a
+/// kernel for every launch; the rest is not.
 fn lost_events(report: &Report, complete: bool, notes: &mut Vec<String>) -> Result<(), Invalid> {
-    const LOST: [&str; 8] = [
+    const GUESSES: [&str; 3] = [
+        "not all cuda events might have been",
+        "cuda profiling might have not been started",
+        "no cuda events collected",
+    ];
+    const LOST: [&str; 7] = [
         "lost",
         "dropped",
         "overflow",
@@ -434,17 +440,16 @@ fn lost_events(report: &Report, complete: bool, notes: &mut Vec<String>) -> Resu
         "multiple subscribers",
         "multiple_subscribers",
         "another cupti",
-        "not been started correctly",
     ];
     for diagnostic in &report.diagnostics {
-        let lower = diagnostic.to_lowercase();
+        let lower = diagnostic.text.to_lowercase();
         let about = ["cuda", "cupti", "event", "kernel"]
             .iter()
             .any(|word| lower.contains(word));
-        let certain = about && LOST.iter().any(|word| lower.contains(word));
-        let guess = lower.contains("not all cuda events");
-        let words = text::short(diagnostic.trim(), 200);
-        if certain || (guess && !complete) {
+        let loss = about && LOST.iter().any(|word| lower.contains(word));
+        let guess = GUESSES.iter().any(|words| lower.contains(words));
+        let words = text::short(diagnostic.text.trim(), 200);
+        if loss || diagnostic.is_error || (guess && !complete) {
             return Err(Invalid::new(
                 "DIAGNOSTIC_EVENT",
                 format!("{words:?}"),

@@ -71,8 +71,6 @@ pub struct Captured {
     pub capture: Capture,
     /// Kernel times over all iterations.
     pub times: Times,
-    /// What a reader should know.
-    pub notes: Vec<String>,
     /// Version of the export's schema, where it says one.
     pub schema_version: Option<String>,
     /// Driver versions, where the report says them.
@@ -198,6 +196,14 @@ pub fn capture(request: &Request<'_>) -> Result<Captured, CaptureError> {
         allowed_outside: request.allowed_outside,
     };
     let found = attribute::attribute(&report, &expected)?;
+    let mut notes = found.notes;
+    notes.extend(note);
+    if profiled.left_running > 0 {
+        notes.push(format!(
+            "{} processes went on after nsys had ended, and were ended",
+            profiled.left_running
+        ));
+    }
     let capture = Capture {
         schema: CAPTURE_SCHEMA.to_string(),
         operation: request.operation,
@@ -214,21 +220,13 @@ pub fn capture(request: &Request<'_>) -> Result<Captured, CaptureError> {
             session.recorded(request.target, false),
             session.recorded(&export_arguments, true),
         ],
+        notes,
         kernels: found.kernels,
     };
     capture.check()?;
-    let mut notes = found.notes;
-    notes.extend(note);
-    if profiled.left_running > 0 {
-        notes.push(format!(
-            "{} processes went on after nsys had ended, and were ended",
-            profiled.left_running
-        ));
-    }
     Ok(Captured {
         capture,
         times: found.times,
-        notes,
         schema_version: report.schema_version,
         driver: report.driver,
     })

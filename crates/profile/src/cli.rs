@@ -243,7 +243,7 @@ impl Progress {
             let us = captured.times.sum_ns as f64 / 1000.0 / iterations;
             self.say(&format!("[{position}/{length}] {case}: {us:.3} us"));
         }
-        for note in &captured.notes {
+        for note in &captured.capture.notes {
             self.say(&format!("{case}: {}", text::one_line(note)));
         }
     }

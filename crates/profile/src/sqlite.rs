@@ -28,6 +28,8 @@ const CALLS: &str = "CUPTI_ACTIVITY_KIND_RUNTIME";
 const RANGES: &str = "NVTX_EVENTS";
 const STRINGS: &str = "StringIds";
 const DIAGNOSTICS: &str = "DIAGNOSTIC_EVENT";
+/// `Error` in ENUM_DIAGNOSTIC_SEVERITY_LEVEL.
+const SEVERITY_ERROR: i64 = 3;
 const GRAPHS: &str = "CUPTI_ACTIVITY_KIND_GRAPH_TRACE";
 const MEMORY: [&str; 2] = ["CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_MEMSET"];
 
@@ -41,7 +43,7 @@ pub struct Report {
     /// NVTX ranges; none where no NVTX data was recorded at all.
     pub ranges: Option<Vec<Range>>,
     /// What the profiler said of the capture.
-    pub diagnostics: Vec<String>,
+    pub diagnostics: Vec<Diagnostic>,
     /// Graph launches whose kernels were not traced one by one.
     pub graph_traces: u64,
     /// Copies and fills; they are no kernels.
@@ -50,6 +52,15 @@ pub struct Report {
     pub schema_version: Option<String>,
     /// Version of the GPU driver, where it says one.
     pub driver: Option<String>,
+}
+
+/// What the profiler said of a capture.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// Its words.
+    pub text: String,
+    /// Whether it calls it an error, not information or a warning.
+    pub is_error: bool,
 }
 
 /// One kernel with what its attribution needs.
@@ -461,15 +472,17 @@ impl<'c> Database<'c> {
         Ok(Some(ranges))
     }
 
-    fn diagnostics(&self) -> Result<Vec<String>, Invalid> {
-        let mut texts = Vec::new();
+    fn diagnostics(&self) -> Result<Vec<Diagnostic>, Invalid> {
+        let mut diagnostics = Vec::new();
         if self.has(DIAGNOSTICS) {
-            self.rows(DIAGNOSTICS, &[("text", true)], "", |fields| {
-                texts.extend(fields.text(0)?);
+            let columns = [("text", true), ("severity", false)];
+            self.rows(DIAGNOSTICS, &columns, "", |fields| {
+                let is_error = fields.integer(1)? == Some(SEVERITY_ERROR);
+                diagnostics.extend(fields.text(0)?.map(|text| Diagnostic { text, is_error }));
                 Ok(())
             })?;
         }
-        Ok(texts)
+        Ok(diagnostics)
     }
 
     fn count(&self, table: &'static str) -> Result<u64, Invalid> {

@@ -41,6 +41,22 @@ fn the_real_export_gives_its_known_numbers() {
     }
 }
 
+/// Captures with one NVTX range an iteration; the profiler guesses in both that it lost something, and in
+/// the second one that a process without CUDA should have had some.
+#[test]
+fn real_exports_with_ranges_are_attributed() {
+    let rust = of("h200-rust-matmul-ranges.sqlite");
+    assert_eq!((rust.kernel_time_us, rust.launches), (84.6651, 1));
+    assert_eq!(rust.rows[0].name, "tiled_matmul_registers");
+    assert_eq!(rust.rows[0].static_shared_bytes, Some(16384));
+    let torch = of("h200-torch-neighbor-ranges.sqlite");
+    assert_eq!((torch.kernel_time_us, torch.launches), (81.1867, 4));
+    for summary in [rust, torch] {
+        let guesses = summary.notes.iter().filter(|n| n.contains("might have"));
+        assert!(guesses.count() > 0, "{:?}", summary.notes);
+    }
+}
+
 #[test]
 fn the_real_trace_agrees_but_for_rounded_bytes() {
     let summary = of("h200-torch-sgemm.cuda_gpu_trace.stdout");

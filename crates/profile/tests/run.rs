@@ -473,6 +473,14 @@ fn rows_that_only_look_odd_give_the_right_number() {
             1,
             Some("every launch in the ranges has its kernel"),
         ),
+        // A guess of a process that has no CUDA, as real captures of a target that starts another have it
+        (
+            vec![(plain, 1000)],
+            "INSERT INTO DIAGNOSTIC_EVENT VALUES (1, 1, 1, 2, 'CUDA profiling might have not been started correctly.', 1)",
+            1.0,
+            1,
+            Some("every launch in the ranges has its kernel"),
+        ),
         // Side by side on two streams
         (
             vec![(plain, 1000), (ours, 1000)],
@@ -523,7 +531,7 @@ fn rows_that_only_look_odd_give_the_right_number() {
             &AtomicBool::new(false),
             &mut |event| {
                 if let Event::Done(_, captured) = event {
-                    notes.extend(captured.notes.clone());
+                    notes.extend(captured.capture.notes.clone());
                 }
             },
         );
@@ -570,24 +578,38 @@ fn an_odd_status_of_the_profiler_is_told_where_everything_is_there() {
     let odd = PROFILE.replace("exit $status", "exit 9");
     workspace.nsys(&odd, EXPORT);
     let mut notes = Vec::new();
-    let outcome = run(&one(&workspace), build(), &AtomicBool::new(false), &mut |event| {
-        if let Event::Done(_, captured) = event {
-            notes.extend(captured.notes.clone());
-        }
-    });
+    let outcome = run(
+        &one(&workspace),
+        build(),
+        &AtomicBool::new(false),
+        &mut |event| {
+            if let Event::Done(_, captured) = event {
+                notes.extend(captured.capture.notes.clone());
+            }
+        },
+    );
     assert_eq!(outcome.unwrap().captures[0].kernel_time_us().unwrap(), 1.0);
-    assert!(notes[0].starts_with("nsys ended with exit status 9 although"), "{notes:?}");
+    assert!(
+        notes[0].starts_with("nsys ended with exit status 9 although"),
+        "{notes:?}"
+    );
     // Nothing but the status tells that the target did not finish, or that rows are missing.
     let workspace = Workspace::new();
     workspace.nsys(&odd.replace("\"$@\"", ":"), EXPORT);
     let error = refused(&workspace, &one(&workspace));
-    assert!(error.contains("nsys profile failed with exit status 9"), "{error}");
+    assert!(
+        error.contains("nsys profile failed with exit status 9"),
+        "{error}"
+    );
     let workspace = Workspace::new();
     workspace.nsys(&odd, EXPORT);
     let mut options = one(&workspace);
     options.without_ranges = true;
     let error = refused(&workspace, &options);
-    assert!(error.contains("nsys profile failed with exit status 9"), "{error}");
+    assert!(
+        error.contains("nsys profile failed with exit status 9"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -685,10 +707,10 @@ fn a_timeout_ends_the_whole_tree() {
     let workspace = Workspace::new();
     workspace.nsys(HANGS, EXPORT);
     let mut options = one(&workspace);
-    options.timeout = Duration::from_secs(1);
+    options.timeout = Duration::from_secs(3);
     let error = refused(&workspace, &options);
     assert!(
-        error.contains("nsys profile did not end within 1 s"),
+        error.contains("nsys profile did not end within 3 s"),
         "{error}"
     );
     assert!(error.contains("it said: waiting"), "{error}");
@@ -716,17 +738,14 @@ fn a_target_that_nsys_left_running_is_waited_for_then_ended() {
         &format!("(setsid sh -c 'echo $$ > \"$0/pids\"; sleep 60' \"$dir\" &)\n{PROFILE}"),
         EXPORT,
     );
+    let mut options = one(&workspace);
+    options.grace = Duration::from_millis(1500);
     let mut notes = Vec::new();
-    run(
-        &one(&workspace),
-        build(),
-        &AtomicBool::new(false),
-        &mut |event| {
-            if let Event::Done(_, captured) = event {
-                notes.extend(captured.notes.clone());
-            }
-        },
-    )
+    run(&options, build(), &AtomicBool::new(false), &mut |event| {
+        if let Event::Done(_, captured) = event {
+            notes.extend(captured.capture.notes.clone());
+        }
+    })
     .unwrap();
     assert!(
         notes[0].contains("went on after nsys had ended"),
@@ -762,7 +781,7 @@ fn an_interrupt_publishes_nothing_and_exits_130() {
     let begun = Instant::now();
     while pids(&workspace).len() < 2 {
         assert!(
-            begun.elapsed() < Duration::from_secs(20),
+            begun.elapsed() < Duration::from_secs(60),
             "it never got there"
         );
         assert!(child.try_wait().unwrap().is_none(), "it ended early");

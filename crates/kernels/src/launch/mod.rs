@@ -18,12 +18,12 @@ use cudarc::driver::{DriverError, sys::CUresult};
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
     /// The driver refused.
-    #[error("CUDA: cannot {action}: {source}")]
+    #[error("CUDA: cannot {action}: {reason}")]
     Driver {
         /// What was tried.
         action: String,
         /// What the driver said.
-        source: DriverError,
+        reason: DriverError,
     },
     /// The driver is too old for the built PTX.
     #[error(
@@ -41,7 +41,7 @@ pub enum LaunchError {
 /// Names what was tried when the driver refuses.
 fn failed(action: impl Into<String>) -> impl FnOnce(DriverError) -> LaunchError {
     let action = action.into();
-    move |source| LaunchError::Driver { action, source }
+    move |reason| LaunchError::Driver { action, reason }
 }
 
 /// Whether the driver refuses because the PTX is newer than it.

@@ -138,7 +138,9 @@ impl Dumbbells {
         }
         for (i, (head, x)) in self.heads.iter().zip(columns.values).enumerate() {
             let room = columns.value_width - 4.0;
-            let head = canvas.fonts.fit(head, SMALL_HEAD.weight, SMALL_HEAD.size, room);
+            let head = canvas
+                .fonts
+                .fit(head, SMALL_HEAD.weight, SMALL_HEAD.size, room);
             canvas.text((x, top + 36.0), &head, SMALL_HEAD, Anchor::End);
             dot(canvas, (x - RING, top + 12.0), Ink::Muted, i == 0);
         }
@@ -161,7 +163,11 @@ impl Chart for Dumbbells {
             let bottom = row_top + section.rows.len() as f64 * ROW;
             for value in scale.ticks() {
                 let x = scale.x(value);
-                let (ink, width) = if value == 1.0 { (Ink::Axis, 1.5) } else { (Ink::Rule, 1.0) };
+                let (ink, width) = if value == 1.0 {
+                    (Ink::Axis, 1.5)
+                } else {
+                    (Ink::Rule, 1.0)
+                };
                 canvas.line((x, row_top), (x, bottom), width, ink);
             }
             for (i, pair) in section.rows.iter().enumerate() {
@@ -181,7 +187,9 @@ impl Chart for Dumbbells {
 fn draw_pair(canvas: &mut Canvas<'_>, pair: &Pair, columns: &Columns, scale: &Scale, middle: f64) {
     let baseline = middle + LABEL.size * MIDDLE;
     let room = columns.label_width + 1.0;
-    let name = canvas.fonts.fit(&pair.label, LABEL.weight, LABEL.size, room);
+    let name = canvas
+        .fonts
+        .fit(&pair.label, LABEL.weight, LABEL.size, room);
     canvas.text((columns.label, baseline), &name, LABEL, Anchor::Start);
     let [hollow, solid] = [0, 1].map(|i| scale.x(pair.values[i].0));
     canvas.line((hollow, middle), (solid, middle), 2.0, pair.ink);

@@ -39,10 +39,24 @@ impl Frame {
         let mut canvas = Canvas::new(fonts, layout.width(), theme, prefix);
         let x = layout.margin();
         let mut y = layout.margin() - 6.0;
-        y = paragraph(&mut canvas, (x, y), layout.inner(), &self.title, layout.title(), 1.2);
+        y = paragraph(
+            &mut canvas,
+            (x, y),
+            layout.inner(),
+            &self.title,
+            layout.title(),
+            1.2,
+        );
         y += 6.0;
         let wide = layout.inner().min(860.0);
-        y = paragraph(&mut canvas, (x, y), wide, &self.subtitle, layout.subtitle(), 1.4);
+        y = paragraph(
+            &mut canvas,
+            (x, y),
+            wide,
+            &self.subtitle,
+            layout.subtitle(),
+            1.4,
+        );
         let drawn = chart.draw(&mut canvas, layout, y + 24.0);
         let mut bottom = drawn.bottom;
         match drawn.free {

@@ -62,7 +62,12 @@ impl Chart for Matrix {
                     draw_row(canvas, row, at, length, panel.extent(), pitch);
                 }
                 let bottom = y + group.rows.len() as f64 * pitch.row;
-                canvas.line((column(i), y + 1.0), (column(i), bottom - 1.0), 1.0, Ink::Axis);
+                canvas.line(
+                    (column(i), y + 1.0),
+                    (column(i), bottom - 1.0),
+                    1.0,
+                    Ink::Axis,
+                );
             }
             y += group.rows.len() as f64 * pitch.row + 18.0;
         }
@@ -77,7 +82,9 @@ fn labels(canvas: &mut Canvas<'_>, group: &Group, at: (f64, f64), width: f64, pi
     for (r, row) in group.rows.iter().enumerate() {
         let middle = at.1 + (r as f64 + 0.5) * pitch.row;
         let kind = pitch.label;
-        let label = canvas.fonts.fit(&row.label, kind.weight, kind.size, width - 12.0);
+        let label = canvas
+            .fonts
+            .fit(&row.label, kind.weight, kind.size, width - 12.0);
         let baseline = middle + kind.size * MIDDLE;
         canvas.text((at.0, baseline), &label, kind, Anchor::Start);
     }
@@ -93,7 +100,8 @@ impl Matrix {
         top: f64,
     ) -> f64 {
         let fonts = canvas.fonts;
-        let wrap = |text: &str, kind: crate::svg::Type| fonts.wrap(text, kind.weight, kind.size, width);
+        let wrap =
+            |text: &str, kind: crate::svg::Type| fonts.wrap(text, kind.weight, kind.size, width);
         let titles: Vec<_> = self.panels.iter().map(|p| wrap(&p.title, STRONG)).collect();
         let notes: Vec<_> = self.panels.iter().map(|p| wrap(&p.note, SMALL)).collect();
         let deepest = |lines: &[Vec<String>]| lines.iter().map(Vec::len).max().unwrap_or(0) as f64;

@@ -231,7 +231,12 @@ pub(crate) fn draw_row(
             ink: Ink::Muted,
             ..pitch.label
         };
-        canvas.text((x + 8.0, baseline), &row.shown, kind, crate::svg::Anchor::Start);
+        canvas.text(
+            (x + 8.0, baseline),
+            &row.shown,
+            kind,
+            crate::svg::Anchor::Start,
+        );
         return;
     };
     let pixels = |v: f64| if scale > 0.0 { v / scale * length } else { 0.0 };
@@ -239,10 +244,21 @@ pub(crate) fn draw_row(
     let width = pixels(value).max(if value > 0.0 { 1.5 } else { 0.0 });
     canvas.bar(x, middle - pitch.bar / 2.0, width, pitch.bar, row.swatch);
     let mut end = x + width;
-    if let Some((low, high)) = row.range {
+    // Beside a bar too short to see, a whisker would only hide it.
+    let range = row.range.filter(|(_, high)| pixels(*high) >= 3.0);
+    if let Some((low, high)) = range {
         canvas.whisker(x + pixels(low), x + pixels(high), middle, pitch.bar * 0.28);
         end = end.max(x + pixels(high) + 1.0);
     }
-    let kind = if row.strong { pitch.strong } else { pitch.label };
-    canvas.text((end + 7.0, baseline), &row.shown, kind, crate::svg::Anchor::Start);
+    let kind = if row.strong {
+        pitch.strong
+    } else {
+        pitch.label
+    };
+    canvas.text(
+        (end + 7.0, baseline),
+        &row.shown,
+        kind,
+        crate::svg::Anchor::Start,
+    );
 }

@@ -1,6 +1,8 @@
 //! Small multiples: one panel an operation, each with a zero line and its own scale.
 
-use super::{Area, Chart, Drawn, HEAD, Layout, MIDDLE, Panel, Pitch, SMALL, SMALL_HEAD, draw_row, pitch};
+use super::{
+    Area, Chart, Drawn, HEAD, Layout, MIDDLE, Panel, Pitch, SMALL, SMALL_HEAD, draw_row, pitch,
+};
 use crate::palette::Ink;
 use crate::svg::{Anchor, Canvas, Type};
 
@@ -33,7 +35,11 @@ impl Panels {
         let widest = |f: &dyn Fn(&super::Row) -> f64| rows().map(f).fold(0.0, f64::max);
         let label = widest(&|row| fonts.width(&row.label, pitch.label.weight, pitch.label.size));
         let value = widest(&|row| {
-            let kind = if row.strong { pitch.strong } else { pitch.label };
+            let kind = if row.strong {
+                pitch.strong
+            } else {
+                pitch.label
+            };
             fonts.width(&row.shown, kind.weight, kind.size)
         });
         let label = label.min(width * 0.45) + 10.0;
@@ -45,7 +51,11 @@ impl Panels {
 
     fn height(panel: &Panel, pitch: Pitch) -> f64 {
         let groups = panel.groups.iter().map(|group| {
-            let heading = if group.heading.is_some() { HEADING } else { 0.0 };
+            let heading = if group.heading.is_some() {
+                HEADING
+            } else {
+                0.0
+            };
             heading + group.rows.len() as f64 * pitch.row
         });
         TOP + groups.sum::<f64>() + 8.0 * (panel.groups.len().max(1) - 1) as f64
@@ -72,7 +82,9 @@ impl Panels {
         }
         let title = canvas.fonts.fit(&panel.title, HEAD.weight, HEAD.size, room);
         canvas.text((x, y + 24.0), &title, HEAD, Anchor::Start);
-        let note = canvas.fonts.fit(&panel.note, SMALL.weight, SMALL.size, width);
+        let note = canvas
+            .fonts
+            .fit(&panel.note, SMALL.weight, SMALL.size, width);
         canvas.text((x, y + 44.0), &note, SMALL, Anchor::Start);
 
         let extent = panel.extent();
@@ -121,7 +133,13 @@ impl Panels {
         let count = row.value.unwrap_or(0.0);
         let mut x = at.0;
         for _ in 0..count.round() as u64 {
-            canvas.bar(x + 1.0, at.1 - pitch.bar / 2.0, step - 2.0, pitch.bar, row.swatch);
+            canvas.bar(
+                x + 1.0,
+                at.1 - pitch.bar / 2.0,
+                step - 2.0,
+                pitch.bar,
+                row.swatch,
+            );
             x += step;
         }
         let baseline = at.1 + pitch.label.size * MIDDLE;

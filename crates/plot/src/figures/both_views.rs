@@ -6,8 +6,8 @@ use crate::chart::frame::Frame;
 use crate::chart::matrix::Matrix;
 use crate::chart::{Group, Mark, Note};
 use crate::data::Data;
-use crate::{escape, number};
 use crate::table::Column;
+use crate::{escape, number};
 use mage_evidence::{profiles, results};
 
 pub(super) const NAME: &str = "both-views";
@@ -29,7 +29,11 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             panel(op, vec![inside, around])
         })
         .collect();
-    let inside = data.summary.operations.iter().flat_map(|op| op.implementations.values());
+    let inside = data
+        .summary
+        .operations
+        .iter()
+        .flat_map(|op| op.implementations.values());
     if inside.clone().all(|case| case.kernel_time.is_none()) {
         return Err(super::NO_CAPTURES.to_string());
     }
@@ -46,7 +50,10 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
     if let Some(note) = whiskers(data) {
         notes.push(Note::marked(Mark::Whisker, note));
     }
-    let caption = format!("Kernel time and event span of one call on {}", data.summary.gpu);
+    let caption = format!(
+        "Kernel time and event span of one call on {}",
+        data.summary.gpu
+    );
     let columns = vec![Column::time("Kernel time"), Column::time("Event span")];
     Ok(Figure {
         frame: Frame {
@@ -80,7 +87,9 @@ fn alternative(data: &Data) -> String {
         let parts = data.series.iter().filter_map(|series| {
             let case = op.implementations.get(&series.name)?;
             let shown = |us: Option<f64>| {
-                us.map_or("not measured".to_string(), |us| format!("{} µs", number::time(us)))
+                us.map_or("not measured".to_string(), |us| {
+                    format!("{} µs", number::time(us))
+                })
             };
             Some(format!(
                 "{} {} inside the kernels and {} around the call",

@@ -26,7 +26,10 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         frame: Frame {
             name: NAME,
             title: TITLE.to_string(),
-            subtitle: format!("CUDA event span of one call in microseconds, {}", data.gpu()),
+            subtitle: format!(
+                "CUDA event span of one call in microseconds, {}",
+                data.gpu()
+            ),
             notes: notes(data),
             source: source(data, &[results::FILE]),
             alternative: alternative(data, "event span", &span),
@@ -48,7 +51,7 @@ fn notes(data: &Data) -> Vec<Note> {
             number::plural(samples, "warmed call", "warmed calls"),
             number::plural(results.rounds.into(), "round", "rounds"),
         )),
-        own_scale(),
+        own_scale(data),
     ];
     if results.rounds > 1 {
         let text = format!(

@@ -5,9 +5,9 @@ use crate::chart::frame::Frame;
 use crate::chart::panels::Panels;
 use crate::chart::{Mark, Note, Panel, Row};
 use crate::data::Data;
+use crate::number;
 use crate::palette;
 use crate::table::{Cell, Column, Table};
-use crate::number;
 use mage_evidence::profiles;
 use mage_evidence::summary::{CaseSummary, OperationSummary, Summary};
 
@@ -36,7 +36,8 @@ impl Change<'_> {
     }
 
     fn status(&self) -> Option<&'static str> {
-        self.control().map(|same| if same { "control" } else { "rewritten" })
+        self.control()
+            .map(|same| if same { "control" } else { "rewritten" })
     }
 }
 
@@ -56,14 +57,19 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             baseline.namespace
         ));
     }
-    let panels = changes.iter().map(|c| panel_of(data, baseline, place, c)).collect();
+    let panels = changes
+        .iter()
+        .map(|c| panel_of(data, baseline, place, c))
+        .collect();
     Ok(Figure {
         frame: Frame {
             name: NAME,
             title: TITLE.to_string(),
             subtitle: format!(
                 "Kernel time of one call in microseconds, {} to {}, {}",
-                baseline.namespace, data.namespace, data.gpu()
+                baseline.namespace,
+                data.namespace,
+                data.gpu()
             ),
             notes: notes(data, baseline, place, &changes),
             source: source(data, &[profiles::FILE]) + ", and of " + &baseline.namespace,
@@ -145,9 +151,14 @@ fn notes(data: &Data, baseline: &Summary, place: usize, changes: &[Change<'_>]) 
              cannot resolve.",
         ));
     }
-    notes.push(Note::new("Each panel has its own scale, from zero. Shorter is better."));
+    notes.push(Note::new(
+        "Each panel has its own scale, from zero. Shorter is better.",
+    ));
     let ranges = |s: &Summary| {
-        let mut cases = s.operations.iter().flat_map(|op| op.implementations.values());
+        let mut cases = s
+            .operations
+            .iter()
+            .flat_map(|op| op.implementations.values());
         cases.any(|case| case.kernel_time.is_some_and(|k| k.captures > 1))
     };
     if ranges(&data.summary) || ranges(baseline) {
@@ -203,7 +214,11 @@ fn table(data: &Data, baseline: &Summary, changes: &[Change<'_>]) -> Table {
             let case = c.op.implementations.get(&s.name);
             time_cell(case.and_then(|case| case.kernel_time).map(|k| k.mean_us))
         }));
-        row.extend([word(c.kernel_before), word(c.kernel_after), word(c.status())]);
+        row.extend([
+            word(c.kernel_before),
+            word(c.kernel_after),
+            word(c.status()),
+        ]);
         row
     });
     Table {

@@ -26,7 +26,7 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             "All kernels of a call added up, from {}. Gaps between kernels are not counted.",
             captures(data)
         )),
-        own_scale(),
+        own_scale(data),
     ];
     if ranges {
         let text = "Range of the captures, not a confidence interval.";

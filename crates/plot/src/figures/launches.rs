@@ -5,8 +5,8 @@ use crate::chart::frame::Frame;
 use crate::chart::panels::Panels;
 use crate::chart::{Note, Row};
 use crate::data::Data;
-use crate::{escape, number};
 use crate::table::{Cell, Column};
+use crate::{escape, number};
 use mage_evidence::profiles;
 use mage_evidence::summary::{CaseSummary, OperationSummary};
 
@@ -76,7 +76,11 @@ fn alternative(data: &Data) -> String {
             .iter()
             .filter_map(|s| {
                 let n = launches(op.implementations.get(&s.name)?)?;
-                Some(format!("{} {}", escape::isolate(&s.label), number::whole(n as u64)))
+                Some(format!(
+                    "{} {}",
+                    escape::isolate(&s.label),
+                    number::whole(n as u64)
+                ))
             })
             .collect();
         let label = op.operation.label();

@@ -60,7 +60,11 @@ const ALL: [(&str, &str, Drawing); 6] = [
     (launches::NAME, launches::TITLE, launches::draw),
     (both_views::NAME, both_views::TITLE, both_views::draw),
     (improvements::NAME, improvements::TITLE, improvements::draw),
-    (note_and_here::NAME, note_and_here::TITLE, note_and_here::draw),
+    (
+        note_and_here::NAME,
+        note_and_here::TITLE,
+        note_and_here::draw,
+    ),
 ];
 
 /// Every figure of a namespace, and those that it does not have.
@@ -114,7 +118,11 @@ fn dims(op: &OperationSummary) -> String {
 }
 
 /// One row an implementation; the shortest times stand out.
-fn time_rows(data: &Data, op: &OperationSummary, time: &dyn Fn(&CaseSummary) -> Option<Time>) -> Vec<Row> {
+fn time_rows(
+    data: &Data,
+    op: &OperationSummary,
+    time: &dyn Fn(&CaseSummary) -> Option<Time>,
+) -> Vec<Row> {
     let rows = data.series.iter().map(|series| {
         let found = op.implementations.get(&series.name).and_then(time);
         Row {
@@ -139,7 +147,9 @@ fn mark_shortest(rows: &mut [Row]) {
     let Some(shown) = shown.map(|row| row.shown.clone()) else {
         return;
     };
-    let others = rows.iter().any(|row| row.value.is_some() && row.shown != shown);
+    let others = rows
+        .iter()
+        .any(|row| row.value.is_some() && row.shown != shown);
     for row in rows {
         row.strong = others && row.value.is_some() && row.shown == shown;
     }
@@ -162,7 +172,10 @@ fn rows_only(rows: Vec<Row>) -> Vec<Group> {
 }
 
 fn has_values(panels: &[Panel]) -> bool {
-    panels.iter().flat_map(Panel::rows).any(|row| row.value.is_some())
+    panels
+        .iter()
+        .flat_map(Panel::rows)
+        .any(|row| row.value.is_some())
 }
 
 /// One sentence an operation: `LayerNorm: Triton has the shortest kernel time, 8.1 µs; ...`.
@@ -178,7 +191,11 @@ fn alternative(data: &Data, what: &str, time: &dyn Fn(&CaseSummary) -> Option<Ti
             .collect();
         // Stable: equal times keep the order in which they are shown.
         found.sort_by(|a, b| a.1.total_cmp(&b.1));
-        Some(format!("{}: {}.", op.operation.label(), ranking(what, &found)?))
+        Some(format!(
+            "{}: {}.",
+            op.operation.label(),
+            ranking(what, &found)?
+        ))
     });
     sentences.collect::<Vec<_>>().join(" ")
 }
@@ -218,9 +235,11 @@ fn wide_table(
     columns.extend(data.series.iter().map(|s| column(s.label.clone())));
     let rows = data.summary.operations.iter().map(|op| {
         let mut row = vec![Cell::text(op.operation.label())];
-        row.extend(data.series.iter().map(|s| {
-            op.implementations.get(&s.name).map_or(Cell::Missing, cell)
-        }));
+        row.extend(
+            data.series
+                .iter()
+                .map(|s| op.implementations.get(&s.name).map_or(Cell::Missing, cell)),
+        );
         row
     });
     Table {
@@ -278,8 +297,12 @@ fn source(data: &Data, files: &[&str]) -> String {
     )
 }
 
-fn own_scale() -> Note {
-    Note::new("Each panel has its own scale, from zero. Shorter is better; the shortest is in bold.")
+fn own_scale(data: &Data) -> Note {
+    let scale = "Each panel has its own scale, from zero. Shorter is better";
+    Note::new(match data.series.len() {
+        1 => format!("{scale}."),
+        _ => format!("{scale}; the shortest is in bold."),
+    })
 }
 
 /// `one Nsight Systems capture of 100 calls a case`, from what is there.
@@ -287,7 +310,11 @@ fn captures(data: &Data) -> String {
     let Some(profiles) = &data.profiles else {
         return String::new();
     };
-    let cases = data.summary.operations.iter().flat_map(|op| op.implementations.values());
+    let cases = data
+        .summary
+        .operations
+        .iter()
+        .flat_map(|op| op.implementations.values());
     let counts: Vec<u64> = cases
         .filter_map(|case| case.kernel_time.map(|k| k.captures as u64))
         .collect();
@@ -309,12 +336,20 @@ fn between(counts: &[u64], one: &str, many: &str) -> String {
     let high = counts.iter().copied().max().unwrap_or(0);
     match low == high {
         true => number::plural(high, one, many),
-        false => format!("{} to {}", number::whole(low), number::plural(high, one, many)),
+        false => format!(
+            "{} to {}",
+            number::whole(low),
+            number::plural(high, one, many)
+        ),
     }
 }
 
 fn has_capture_ranges(data: &Data) -> bool {
-    let mut cases = data.summary.operations.iter().flat_map(|op| op.implementations.values());
+    let mut cases = data
+        .summary
+        .operations
+        .iter()
+        .flat_map(|op| op.implementations.values());
     cases.any(|case| case.kernel_time.is_some_and(|k| k.captures > 1))
 }
 

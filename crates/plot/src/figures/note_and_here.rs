@@ -5,9 +5,9 @@ use crate::chart::dumbbells::{Dumbbells, Pair, Section};
 use crate::chart::frame::Frame;
 use crate::chart::{Mark, Note};
 use crate::data::{Data, Series, short_gpu};
-use crate::{escape, number};
 use crate::palette::Ink;
 use crate::table::{Cell, Column, Table};
+use crate::{escape, number};
 use mage_evidence::operation::Operation;
 use mage_evidence::profiles;
 use mage_evidence::summary::Summary;
@@ -53,9 +53,14 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
                 reference.label
             ),
             notes: vec![
-                Note::marked(Mark::Dot(true), format!("{there}, published values of {}.", published.namespace)),
+                Note::marked(
+                    Mark::Dot(true),
+                    format!("{there}, published values of {}.", published.namespace),
+                ),
                 Note::marked(Mark::Dot(false), format!("{here}, measured here.")),
-                Note::new("Logarithmic scale; a dot within the ring is the same ratio. No time of one GPU is compared with a time of the other."),
+                Note::new(
+                    "Logarithmic scale; a dot within the ring is the same ratio. No time of one GPU is compared with a time of the other.",
+                ),
             ],
             source: source(data, &[profiles::FILE]),
             alternative: alternative(there, here, &rows),
@@ -75,7 +80,10 @@ fn ratios<'a>(data: &'a Data, published: &Summary, operation: Operation) -> Vec<
         let time = |name: &str| Some(summary.case(operation, name)?.kernel_time?.mean_us);
         Some(time(name)? / time(REFERENCE)?)
     };
-    let others = data.series.iter().filter(|s| same_dims && s.name != REFERENCE);
+    let others = data
+        .series
+        .iter()
+        .filter(|s| same_dims && s.name != REFERENCE);
     others
         .filter_map(|series| {
             Some(Ratio {
@@ -105,7 +113,11 @@ fn alternative(there: &str, here: &str, rows: &[(Operation, Vec<Ratio<'_>>)]) ->
                 number::ratio(r.here)
             )
         });
-        format!("{}: {}.", operation.label(), parts.collect::<Vec<_>>().join("; "))
+        format!(
+            "{}: {}.",
+            operation.label(),
+            parts.collect::<Vec<_>>().join("; ")
+        )
     });
     let sentences: Vec<String> = sentences.collect();
     format!("Kernel time relative to PyTorch. {}", sentences.join(" "))

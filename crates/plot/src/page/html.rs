@@ -50,7 +50,8 @@ impl Page<'_> {
                 Block::Files(files) => {
                     body.push_str("<ul>\n");
                     for (label, address) in files {
-                        let _ = writeln!(body, "<li><a href=\"{}\">{label}</a></li>", markup(address));
+                        let _ =
+                            writeln!(body, "<li><a href=\"{}\">{label}</a></li>", markup(address));
                     }
                     body.push_str("</ul>\n");
                 }
@@ -124,13 +125,21 @@ mod tests {
     #[test]
     fn prose_cannot_bring_markup() {
         let html = prose("a <script>x</script> `b` **c**\n\n<div>d</div>");
-        assert!(!html.contains("<script>") && !html.contains("<div>"), "{html}");
+        assert!(
+            !html.contains("<script>") && !html.contains("<div>"),
+            "{html}"
+        );
         assert!(html.contains("<code>b</code>") && html.contains("<strong>c</strong>"));
     }
 
     #[test]
     fn the_template_takes_each_part_once() {
-        let html = fill(&[("title", "T"), ("body", "{{title}}"), ("style", ""), ("description", "")]);
+        let html = fill(&[
+            ("title", "T"),
+            ("body", "{{title}}"),
+            ("style", ""),
+            ("description", ""),
+        ]);
         assert!(html.contains("<title>T</title>"));
         assert!(html.contains("{{title}}"), "what is put in stays as it is");
     }

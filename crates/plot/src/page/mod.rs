@@ -93,7 +93,10 @@ fn up(path: &Path, namespace: &str) -> String {
 
 fn files(data: &Data) -> Vec<(&'static str, String)> {
     let directory = up(&results_directory(&data.namespace), &data.namespace);
-    let mut files = vec![("Samples and checks", format!("{directory}/{}", results::FILE))];
+    let mut files = vec![(
+        "Samples and checks",
+        format!("{directory}/{}", results::FILE),
+    )];
     if data.profiles.is_some() {
         files.push(("Kernel rows", format!("{directory}/{}", profiles::FILE)));
     }
@@ -127,7 +130,11 @@ fn facts(data: &Data) -> Vec<(&'static str, String)> {
             "{}, {}, {}",
             p.host.platform,
             p.host.processor,
-            number::plural(p.host.logical_processors.into(), "logical processor", "logical processors")
+            number::plural(
+                p.host.logical_processors.into(),
+                "logical processor",
+                "logical processors"
+            )
         );
         facts.push(("Host", host));
     } else {
@@ -181,7 +188,11 @@ fn gpu(data: &Data) -> String {
         "{}, compute capability {}, {}, {:.0} GiB",
         data.summary.gpu,
         d.compute_capability,
-        number::plural(d.multiprocessors.into(), "multiprocessor", "multiprocessors"),
+        number::plural(
+            d.multiprocessors.into(),
+            "multiprocessor",
+            "multiprocessors"
+        ),
         d.memory_bytes as f64 / f64::from(1 << 30)
     )
 }

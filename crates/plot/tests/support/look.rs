@@ -1,5 +1,6 @@
 //! Looks at a drawn figure as a reader would: is everything inside, does any text lie on other text.
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "test data")]
 
 use resvg::usvg::{Node, Options, Rect, Tree};
 
@@ -39,7 +40,10 @@ pub fn assert_readable(svg: &str, what: &str) {
         for b in &text[i + 1..] {
             let wide = a.right().min(b.right()) - a.left().max(b.left());
             let high = a.bottom().min(b.bottom()) - a.top().max(b.top());
-            assert!(wide < 0.5 || high < 0.5, "{what}: text on text, {a:?} and {b:?}");
+            assert!(
+                wide < 0.5 || high < 0.5,
+                "{what}: text on text, {a:?} and {b:?}"
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A workspace root made in code: specs, published values and plausible evidence. Test data only: samples
 //! are synthetic, and their means are the published values.
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "test data")]
 
 use indexmap::IndexMap;
 use mage_evidence::artifact::{Device, GpuState, Host, SourceTree, Tf32, TreeState};
@@ -8,7 +9,8 @@ use mage_evidence::operation::Operation;
 use mage_evidence::profiles::{self, CaptureResults, KernelMetric, Profiles};
 use mage_evidence::published::{Published, Values};
 use mage_evidence::results::{
-    self, CaseResults, Correctness, InputHashes, OperationResults, Provenance, Results, RoundResults,
+    self, CaseResults, Correctness, InputHashes, OperationResults, Provenance, Results,
+    RoundResults,
 };
 use mage_evidence::store;
 use std::collections::BTreeMap;
@@ -112,7 +114,13 @@ fn round_means(v: &Values) -> [f64; 3] {
     [v.event_max, middle, v.event_min]
 }
 
-fn case(v: &Values, round: usize, op: Operation, dims: &[u32], kernel: Option<String>) -> CaseResults {
+fn case(
+    v: &Values,
+    round: usize,
+    op: Operation,
+    dims: &[u32],
+    kernel: Option<String>,
+) -> CaseResults {
     let mean = round_means(v)[round];
     let samples: Vec<f64> = [-0.02, 0.01, 0.03, -0.02].map(|d| mean * (1.0 + d)).into();
     CaseResults {
@@ -133,7 +141,13 @@ fn case(v: &Values, round: usize, op: Operation, dims: &[u32], kernel: Option<St
     }
 }
 
-pub fn evidence(namespace: &str, experiment: &str, gpu: &str, cases: &[Case], captures: u32) -> Evidence {
+pub fn evidence(
+    namespace: &str,
+    experiment: &str,
+    gpu: &str,
+    cases: &[Case],
+    captures: u32,
+) -> Evidence {
     let results = cases.iter().map(|c| OperationResults {
         op: c.op,
         dims: c.dims.clone(),
@@ -331,6 +345,23 @@ sha256 = {{ "a.bin" = "{hash}", "b.bin" = "{hash}" }}
 "#
         );
         std::fs::write(self.path().join(format!("experiments/{name}.toml")), text).unwrap();
+    }
+
+    /// Every file of the root, relative to it.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut open = vec![self.path().to_path_buf()];
+        while let Some(directory) = open.pop() {
+            for entry in std::fs::read_dir(directory).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    open.push(path);
+                } else {
+                    found.push(path.strip_prefix(self.path()).unwrap().to_path_buf());
+                }
+            }
+        }
+        found
     }
 
     pub fn results_file(&self, namespace: &str) -> PathBuf {
