@@ -148,7 +148,7 @@ impl Rows {
         if let Some(baseline) = &self.baseline {
             let before = kernel_us(baseline.case(op, name));
             row.push(match (before, kernel_us(Some(case))) {
-                (Some(before), Some(after)) => format!("{:+.1}%", (after / before - 1.0) * 100.0),
+                (Some(before), Some(after)) => percent(after / before - 1.0),
                 _ => "-".into(),
             });
         }
@@ -172,11 +172,40 @@ fn span_us(case: Option<&CaseSummary>) -> Option<f64> {
     Some(case?.event?.mean_us)
 }
 
+/// A signed change in percent; one that rounds to nothing has no sign.
+fn percent(change: f64) -> String {
+    let tenths = (change * 1000.0).round();
+    if tenths == 0.0 {
+        return "0.0%".into();
+    }
+    format!("{:+.1}%", tenths / 10.0)
+}
+
 /// Three significant figures at least, a dash where nothing was measured.
 fn time(us: Option<f64>) -> String {
     match us {
         None => "-".into(),
         Some(us) if us < 10.0 => format!("{us:.2}"),
         Some(us) => format!("{us:.1}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_that_rounds_to_nothing_has_no_sign() {
+        assert_eq!(percent(-0.0004), "0.0%");
+        assert_eq!(percent(0.0004), "0.0%");
+        assert_eq!(percent(-0.5881), "-58.8%");
+        assert_eq!(percent(0.0009), "+0.1%");
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_dash() {
+        assert_eq!(time(None), "-");
+        assert_eq!(time(Some(4.944)), "4.94");
+        assert_eq!(time(Some(344.0)), "344.0");
     }
 }
