@@ -2,6 +2,11 @@
 //! A change of a pinned number is made on purpose, in the commit that causes it: run with
 //! `MAGE_PIN_RESOURCES=1` to pin what is found.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "clippy knows the tests but not their helpers"
+)]
+
 use mage_kernels::objects::{Object, objects};
 use mage_kernels::variants::find;
 use serde::{Deserialize, Serialize};

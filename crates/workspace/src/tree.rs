@@ -5,8 +5,16 @@ use mage_evidence::hash::sha256_hex;
 use std::path::Path;
 use std::process::Command;
 
+/// What the programs themselves write: not source, so a run does not find the tree changed by the one before.
+const OUTPUTS: [&str; 4] = [
+    ":(exclude)artifacts",
+    ":(exclude)docs/assets",
+    ":(exclude)docs/experiments",
+    ":(exclude)README.md",
+];
+
 /// State of the tree at `root`: clean, dirty (tracked files differ), untracked (only unknown files), or
-/// unknown where git or its data is absent. Ignored files do not count.
+/// unknown where git or its data is absent. Ignored files and what the programs write do not count.
 pub fn source_tree(root: &Path) -> SourceTree {
     read(root).unwrap_or(SourceTree {
         state: TreeState::Unknown,
@@ -18,7 +26,8 @@ pub fn source_tree(root: &Path) -> SourceTree {
 fn read(root: &Path) -> Option<SourceTree> {
     let commit = git(root, &["rev-parse", "--verify", "HEAD"])?;
     let commit = String::from_utf8(commit).ok()?.trim().to_string();
-    let status = git(root, &["status", "--porcelain", "--untracked-files=all"])?;
+    let status = ["status", "--porcelain", "--untracked-files=all", "--", "."];
+    let status = git(root, &[&status, OUTPUTS.as_slice()].concat())?;
     let status = String::from_utf8_lossy(&status).into_owned();
     let state = if status.lines().any(|line| !line.starts_with("??")) {
         TreeState::Dirty
@@ -28,7 +37,11 @@ fn read(root: &Path) -> Option<SourceTree> {
         TreeState::Untracked
     };
     let difference_sha256 = match state {
-        TreeState::Dirty => Some(sha256_hex(&git(root, &["diff", "--binary", "HEAD"])?)),
+        TreeState::Dirty => {
+            let difference = ["diff", "--binary", "HEAD", "--", "."];
+            let difference = git(root, &[&difference, OUTPUTS.as_slice()].concat())?;
+            Some(sha256_hex(&difference))
+        }
         _ => None,
     };
     Some(SourceTree {
@@ -70,6 +83,13 @@ mod tests {
         let clean = source_tree(root);
         assert_eq!(clean.state, TreeState::Clean);
         assert_eq!(clean.commit.as_ref().map(String::len), Some(40));
+        std::fs::create_dir_all(root.join("artifacts/x-kernels")).unwrap();
+        std::fs::write(root.join("artifacts/x-kernels/run.json"), "{}").unwrap();
+        assert_eq!(
+            source_tree(root).state,
+            TreeState::Clean,
+            "an earlier run's output"
+        );
         std::fs::write(root.join("b"), "1").unwrap();
         assert_eq!(source_tree(root).state, TreeState::Untracked);
         std::fs::write(root.join("a"), "2").unwrap();

@@ -1,0 +1,219 @@
+//! Counts as they leave the executor.
+
+use super::op::Kind;
+use super::sites::{Site, SiteCounts};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+/// What one launch did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Blocks, x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block, x, y, z.
+    pub block: [u32; 3],
+    /// Bytes of the shared arrays of a block that the kernel reached, each rounded up to 16.
+    pub shared_bytes: u32,
+    /// Over all lines.
+    pub total: Tally,
+    /// By line of source, in order of file and line.
+    pub lines: Vec<Line>,
+}
+
+/// What one line of source did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Line {
+    /// The file, relative to the workspace.
+    pub file: String,
+    /// The line, from 1.
+    pub line: u32,
+    /// What it did.
+    pub tally: Tally,
+}
+
+/// What a kernel did. Each counter is zero where there was nothing to count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Reads of global memory.
+    pub global_loads: Global,
+    /// Writes of global memory.
+    pub global_stores: Global,
+    /// Reads of shared memory.
+    pub shared_loads: Shared,
+    /// Writes of shared memory.
+    pub shared_stores: Shared,
+    /// Barriers: `instructions` counts each warp that passes one, `operations` each thread.
+    pub barriers: Work,
+    /// Shuffles, broadcasts included.
+    pub shuffles: Work,
+    /// Fused multiply-adds: calls of `gpu::fma`, and two in each `gpu::div`.
+    pub fma: Work,
+    /// Other FP32 arithmetic that is seen: the multiplication in each `gpu::div` and `gpu::exp`. Plain `+`,
+    /// `-`, `*` and comparisons on `f32` are the host's own instructions, which unchanged source does not
+    /// show: they are NOT counted.
+    pub other_fp32: Work,
+    /// Approximate special functions: reciprocal, reciprocal square root, power of two; one in each of
+    /// `gpu::div` and `gpu::exp`.
+    pub special: Work,
+}
+
+/// Accesses of global memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Global {
+    /// Warp instructions.
+    pub instructions: u64,
+    /// Accesses by threads.
+    pub accesses: u64,
+    /// Bytes that the threads asked for, each access of 4 or 16.
+    pub bytes: u64,
+    /// 32-byte sectors that the warp instructions touched, each counted once for an instruction.
+    pub sectors: u64,
+}
+
+/// Accesses of shared memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shared {
+    /// Warp instructions.
+    pub instructions: u64,
+    /// Accesses by threads.
+    pub accesses: u64,
+    /// Bytes that the threads asked for, each access of 4 or 16.
+    pub bytes: u64,
+    /// Passes over the 32 banks of 4 bytes: one for an instruction of 4 bytes a thread and one for each
+    /// quarter warp of 16 bytes a thread, plus the conflicts.
+    pub wavefronts: u64,
+    /// Passes more than that, since threads asked for different words of one bank.
+    pub conflicts: u64,
+}
+
+/// Instructions that access no memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Work {
+    /// Warp instructions.
+    pub instructions: u64,
+    /// Operations of threads.
+    pub operations: u64,
+}
+
+impl Counts {
+    /// Counts of a launch of this shape from those of its sites.
+    pub(crate) fn new(
+        [grid, block]: [[u32; 3]; 2],
+        shared_bytes: u32,
+        sites: &[Site],
+        counts: &[SiteCounts],
+    ) -> Self {
+        let mut total = Tally::default();
+        let mut lines: BTreeMap<(String, u32), Tally> = BTreeMap::new();
+        for (site, counts) in sites.iter().zip(counts) {
+            let tally = Tally::of(site.op.kind(), counts);
+            total += tally;
+            let line = (site.source.file(), site.source.line());
+            *lines.entry(line).or_default() += tally;
+        }
+        let lines = lines
+            .into_iter()
+            .map(|((file, line), tally)| Line { file, line, tally })
+            .collect();
+        Self {
+            grid,
+            block,
+            shared_bytes,
+            total,
+            lines,
+        }
+    }
+
+    /// Blocks of the grid.
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&extent| u64::from(extent)).product()
+    }
+
+    /// Threads of a block.
+    pub fn threads(&self) -> u64 {
+        self.block.iter().map(|&extent| u64::from(extent)).product()
+    }
+
+    /// Barriers that the blocks pass: each counts once for its block.
+    pub fn block_barriers(&self) -> u64 {
+        self.total.barriers.operations / self.threads()
+    }
+
+    /// What was counted of instructions, a thread at a time.
+    pub fn thread_instructions(&self) -> u64 {
+        let t = &self.total;
+        t.global_loads.accesses
+            + t.global_stores.accesses
+            + t.shared_loads.accesses
+            + t.shared_stores.accesses
+            + t.barriers.operations
+            + t.shuffles.operations
+            + t.fma.operations
+            + t.other_fp32.operations
+            + t.special.operations
+    }
+}
+
+impl Tally {
+    /// What a site of this kind did.
+    fn of(kind: Kind, counts: &SiteCounts) -> Self {
+        let global = Global {
+            instructions: counts.instructions,
+            accesses: counts.executions,
+            bytes: kind.bytes() * counts.executions,
+            sectors: counts.transactions,
+        };
+        let shared = Shared {
+            instructions: counts.instructions,
+            accesses: counts.executions,
+            bytes: kind.bytes() * counts.executions,
+            wavefronts: counts.transactions,
+            conflicts: counts.conflicts,
+        };
+        let times = |n| Work {
+            instructions: n * counts.instructions,
+            operations: n * counts.executions,
+        };
+        let mut tally = Self::default();
+        match kind {
+            Kind::GlobalLoad | Kind::GlobalLoad4 => tally.global_loads = global,
+            Kind::GlobalStore | Kind::GlobalStore4 => tally.global_stores = global,
+            Kind::SharedLoad => tally.shared_loads = shared,
+            Kind::SharedStore | Kind::SharedStore4 => tally.shared_stores = shared,
+            Kind::Barrier => tally.barriers = times(1),
+            Kind::Shuffle => tally.shuffles = times(1),
+            Kind::Fma => tally.fma = times(1),
+            Kind::Special => tally.special = times(1),
+            Kind::Exp => {
+                tally.other_fp32 = times(1);
+                tally.special = times(1);
+            }
+            Kind::Div => {
+                tally.fma = times(2);
+                tally.other_fp32 = times(1);
+                tally.special = times(1);
+            }
+        }
+        tally
+    }
+}
+
+macro_rules! sums {
+    ($($name:ident { $($field:ident),* })*) => {$(
+        impl AddAssign for $name {
+            fn add_assign(&mut self, other: Self) {
+                $(self.$field += other.$field;)*
+            }
+        }
+    )*};
+}
+
+sums! {
+    Global { instructions, accesses, bytes, sectors }
+    Shared { instructions, accesses, bytes, wavefronts, conflicts }
+    Work { instructions, operations }
+    Tally {
+        global_loads, global_stores, shared_loads, shared_stores, barriers, shuffles, fma, other_fp32, special
+    }
+}

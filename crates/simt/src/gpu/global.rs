@@ -1,0 +1,95 @@
+//! Kernel parameters: arrays in global memory.
+
+use super::F32x4;
+use crate::worker::checked;
+use std::marker::PhantomData;
+use std::panic::Location;
+
+/// An input array. Any number of threads may read any element.
+#[derive(Debug, Clone, Copy)]
+pub struct In<T> {
+    number: u16,
+    element: PhantomData<T>,
+}
+
+impl<T> In<T> {
+    pub(super) fn new(number: u16) -> Self {
+        Self {
+            number,
+            element: PhantomData,
+        }
+    }
+}
+
+impl In<f32> {
+    /// The element at `index`.
+    #[track_caller]
+    #[inline]
+    pub fn get(self, index: u32) -> f32 {
+        let at = Location::caller();
+        f32::from_bits(load(self.number, index, at))
+    }
+
+    /// The elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
+    #[track_caller]
+    #[inline]
+    pub fn get4(self, quad: u32) -> F32x4 {
+        let at = Location::caller();
+        F32x4(checked(|worker| worker.load4(self.number, quad, at)).map(f32::from_bits))
+    }
+}
+
+impl In<u32> {
+    /// The element at `index`.
+    #[track_caller]
+    #[inline]
+    pub fn get(self, index: u32) -> u32 {
+        let at = Location::caller();
+        load(self.number, index, at)
+    }
+}
+
+/// The output array. No two threads write the same element, and none is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Out<T> {
+    number: u16,
+    element: PhantomData<T>,
+}
+
+impl<T> Out<T> {
+    pub(super) fn new(number: u16) -> Self {
+        Self {
+            number,
+            element: PhantomData,
+        }
+    }
+}
+
+impl Out<f32> {
+    /// Writes `value` at `index`.
+    #[track_caller]
+    #[inline]
+    pub fn set(self, index: u32, value: f32) {
+        let at = Location::caller();
+        store(self.number, index, value.to_bits(), at);
+    }
+
+    /// Writes the elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
+    #[track_caller]
+    #[inline]
+    pub fn set4(self, quad: u32, value: F32x4) {
+        let at = Location::caller();
+        checked(|worker| worker.store4(self.number, quad, value.0.map(f32::to_bits), at));
+    }
+}
+
+// Not inlined: a call here is smaller than the access.
+#[inline(never)]
+fn load(number: u16, index: u32, at: &'static Location<'static>) -> u32 {
+    checked(|worker| worker.load(number, index, at))
+}
+
+#[inline(never)]
+fn store(number: u16, index: u32, word: u32, at: &'static Location<'static>) {
+    checked(|worker| worker.store(number, index, word, at));
+}

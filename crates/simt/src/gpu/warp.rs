@@ -1,0 +1,52 @@
+//! Values passed between the 32 lanes of a warp. All lanes must take part.
+
+use crate::count::memory::LANES;
+use crate::count::op::Kind;
+use crate::fault::Fault;
+use crate::lane::{self, Event};
+use crate::worker::{Worker, checked};
+use std::panic::Location;
+
+/// The `value` of the lane `offset` places up; a lane with none so far up keeps its own.
+#[track_caller]
+pub fn shuffle_down(value: f32, offset: u32) -> f32 {
+    let lanes = LANES as u32;
+    shuffle(value, Location::caller(), |lane| {
+        match lane.checked_add(offset) {
+            Some(from) if from < lanes => from,
+            _ => lane,
+        }
+    })
+}
+
+/// The `value` of lane `lane`, below 32, in every lane.
+#[track_caller]
+pub fn broadcast(value: f32, lane: u32) -> f32 {
+    shuffle(value, Location::caller(), |_| lane)
+}
+
+fn shuffle(value: f32, at: &'static Location<'static>, from: impl FnOnce(u32) -> u32) -> f32 {
+    let from = checked(|worker| {
+        let lane = u32::from(worker.lane) % LANES as u32;
+        let from = from(lane);
+        let lanes = warp_lanes(worker);
+        if from >= lanes {
+            return Err(Box::new(Fault::NoLane {
+                lane: from,
+                lanes,
+                place: worker.place(at),
+            }));
+        }
+        worker.count(Kind::Shuffle, at);
+        Ok(from)
+    });
+    let value = value.to_bits();
+    f32::from_bits(lane::wait(Event::Shuffle { at, value, from }))
+}
+
+/// Lanes of the warp that runs: 32, or what is left for the last of the block.
+fn warp_lanes(worker: &Worker) -> u32 {
+    let lanes = LANES as u32;
+    let first = u32::from(worker.lane) / lanes * lanes;
+    (worker.job.threads() - first).min(lanes)
+}

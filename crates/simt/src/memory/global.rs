@@ -1,0 +1,164 @@
+//! Arrays in global memory.
+
+use super::Refusal;
+use super::stamp::Stamp;
+use crate::fault::Elements;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+
+/// Words of a 128-bit access.
+const QUAD: usize = 4;
+
+/// An array that a kernel reads.
+#[derive(Debug, Clone)]
+pub(crate) struct Input {
+    pub(crate) name: String,
+    pub(crate) words: Arc<[u32]>,
+    /// Words by which the array starts past a multiple of 128 bytes.
+    pub(crate) offset: usize,
+}
+
+/// An array that a kernel writes.
+#[derive(Debug)]
+pub(crate) struct Output {
+    pub(crate) name: String,
+    /// Words by which the array starts past a multiple of 128 bytes.
+    pub(crate) offset: usize,
+    words: Vec<AtomicU32>,
+    /// The thread that wrote each word last; the time is its block's linear index plus 1.
+    writers: Vec<AtomicU64>,
+    /// The epoch of that block.
+    epochs: Vec<AtomicU32>,
+}
+
+/// Who writes to an output.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Writer {
+    /// Linear index in the grid.
+    pub(crate) block: u32,
+    pub(crate) lane: u16,
+    pub(crate) site: u16,
+    pub(crate) epoch: u32,
+}
+
+impl Input {
+    /// The word at `index` and its address in words.
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> Result<(u32, u32), Refusal> {
+        let index = index as usize;
+        match self.words.get(index) {
+            Some(&word) => Ok((word, (self.offset + index) as u32)),
+            None => Err(out_of_bounds(index, 1, self.words.len())),
+        }
+    }
+
+    /// The words from `4 * quad` on and the address of the first.
+    #[inline]
+    pub(crate) fn get4(&self, quad: u32) -> Result<([u32; QUAD], u32), Refusal> {
+        let first = check4(quad, self.words.len(), self.offset)?;
+        let words = &self.words[first..first + QUAD];
+        Ok((
+            [words[0], words[1], words[2], words[3]],
+            (self.offset + first) as u32,
+        ))
+    }
+}
+
+impl Output {
+    /// An array of NaN.
+    pub(crate) fn new(name: String, length: usize, offset: usize) -> Self {
+        let poison = f32::NAN.to_bits();
+        Self {
+            name,
+            offset,
+            words: (0..length).map(|_| AtomicU32::new(poison)).collect(),
+            writers: (0..length).map(|_| AtomicU64::new(0)).collect(),
+            epochs: (0..length).map(|_| AtomicU32::new(0)).collect(),
+        }
+    }
+
+    /// Writes the word at `index`; gives its address in words.
+    #[inline]
+    pub(crate) fn set(&self, index: u32, word: u32, writer: Writer) -> Result<u32, Refusal> {
+        let index = index as usize;
+        if index >= self.words.len() {
+            return Err(out_of_bounds(index, 1, self.words.len()));
+        }
+        self.write(index, word, writer)?;
+        Ok((self.offset + index) as u32)
+    }
+
+    /// Writes the words from `4 * quad` on; gives the address of the first.
+    #[inline]
+    pub(crate) fn set4(
+        &self,
+        quad: u32,
+        words: [u32; QUAD],
+        writer: Writer,
+    ) -> Result<u32, Refusal> {
+        let first = check4(quad, self.words.len(), self.offset)?;
+        for (i, word) in words.into_iter().enumerate() {
+            self.write(first + i, word, writer)?;
+        }
+        Ok((self.offset + first) as u32)
+    }
+
+    fn write(&self, index: usize, word: u32, writer: Writer) -> Result<(), Refusal> {
+        let stamp = Stamp::new(writer.block + 1, writer.lane, writer.site);
+        let last = Stamp::from_bits(self.writers[index].swap(stamp.bits(), Relaxed));
+        // Only this block's own worker changes the epoch while the last writer is of this block.
+        let same_block = last.when() == stamp.when();
+        let ordered = match same_block {
+            true => last.lane() == stamp.lane() || self.epochs[index].load(Relaxed) < writer.epoch,
+            false => last.when() == 0,
+        };
+        if !ordered {
+            return Err(Refusal::Race {
+                elements: Elements {
+                    first: index,
+                    count: 1,
+                },
+                other_wrote: true,
+                block: (!same_block).then(|| last.when() - 1),
+                lane: last.lane(),
+                site: last.site(),
+            });
+        }
+        self.epochs[index].store(writer.epoch, Relaxed);
+        self.words[index].store(word, Relaxed);
+        Ok(())
+    }
+
+    /// The content, as floats.
+    pub(crate) fn floats(&self) -> Vec<f32> {
+        let words = self.words.iter();
+        words
+            .map(|word| f32::from_bits(word.load(Relaxed)))
+            .collect()
+    }
+}
+
+/// The first word of a 128-bit access that is inside an array and aligned.
+#[inline]
+fn check4(quad: u32, length: usize, offset: usize) -> Result<usize, Refusal> {
+    let first = QUAD * quad as usize;
+    if first + QUAD > length {
+        return Err(out_of_bounds(first, QUAD, length));
+    }
+    let astray = (offset + first) % QUAD;
+    if astray != 0 {
+        return Err(Refusal::Misaligned {
+            elements: Elements { first, count: QUAD },
+            bytes: 4 * astray,
+        });
+    }
+    Ok(first)
+}
+
+#[cold]
+fn out_of_bounds(first: usize, count: usize, length: usize) -> Refusal {
+    Refusal::OutOfBounds {
+        elements: Elements { first, count },
+        length,
+    }
+}

@@ -1,0 +1,31 @@
+//! Memory of a launch and of a block, each access checked.
+
+pub(crate) mod global;
+pub(crate) mod shared;
+pub(crate) mod stamp;
+
+use crate::fault::Elements;
+
+/// What is wrong with an access; the worker adds who made it and where.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    OutOfBounds {
+        elements: Elements,
+        length: usize,
+    },
+    Misaligned {
+        elements: Elements,
+        bytes: usize,
+    },
+    Uninitialised {
+        elements: Elements,
+    },
+    /// Another thread, one of the same block where `block` is none.
+    Race {
+        elements: Elements,
+        other_wrote: bool,
+        block: Option<u32>,
+        lane: u16,
+        site: u16,
+    },
+}

@@ -1,0 +1,134 @@
+//! Every variant: right against the FP64 reference, and the same run after run.
+
+#![allow(clippy::unwrap_used)] // helpers of tests are tests
+
+use mage_evidence::operation::Operation;
+use mage_kernels::compare::{TOLERANCE, compare};
+use mage_kernels::inputs::{Inputs, SEED, generate};
+use mage_kernels::reference::reference;
+use mage_kernels::suite::{SMALL, default_case};
+use mage_kernels::variants::{self, VARIANTS, Variant};
+use mage_simt::{Error, Execution, Structure, execute, execute_on, kernel};
+use std::num::NonZero;
+
+/// Dims that each variant takes, small ones with tails where it takes those.
+const DIMS: [(&str, &[u32]); 9] = [
+    ("tiled_matmul", &[35, 50, 41]),
+    ("tiled_matmul_registers", &[128, 64, 96]),
+    ("tiled_matmul_8x4", &[128, 192, 64]),
+    ("bias_gelu", &[7, 150]),
+    ("layer_norm", &[5, 700]),
+    ("layer_norm_warp", &[13, 404]),
+    ("layer_norm_tile", &[13, 404]),
+    ("triangle", &[11, 6]),
+    ("neighbor", &[37, 9, 222]),
+];
+
+fn inputs(variant: &Variant) -> Inputs {
+    let (_, dims) = DIMS.iter().find(|(id, _)| *id == variant.id).unwrap();
+    generate(variant.operation, dims, SEED).unwrap()
+}
+
+fn check(variant: &Variant, inputs: &Inputs) -> Execution {
+    let execution = execute(variant, inputs).unwrap_or_else(|error| panic!("{error}"));
+    let expected = reference(inputs).unwrap();
+    let shape = inputs.operation.output_shape(&inputs.dims);
+    compare(&execution.output, &expected, &shape, TOLERANCE)
+        .unwrap_or_else(|error| panic!("{} {:?}: {error}", variant.id, inputs.dims));
+    execution
+}
+
+#[test]
+fn the_small_suite_passes_with_every_variant() {
+    for case in SMALL {
+        let inputs = case.inputs(SEED).unwrap();
+        for requested in variants::of(case.operation) {
+            check(variants::dispatch(requested, case.dims), &inputs);
+        }
+    }
+}
+
+#[test]
+#[ignore = "a minute with --release"]
+fn the_default_suite_passes_with_every_variant() {
+    for variant in VARIANTS {
+        let inputs = default_case(variant.operation).inputs(SEED).unwrap();
+        check(variant, &inputs);
+    }
+}
+
+#[test]
+fn every_variant_passes_at_dims_of_its_own() {
+    for variant in VARIANTS {
+        let inputs = inputs(variant);
+        variant.takes(&inputs.dims).unwrap();
+        let counts = check(variant, &inputs).counts;
+        assert_eq!(
+            counts.shared_bytes, variant.static_shared_bytes,
+            "shared bytes of {}",
+            variant.id
+        );
+        let file = format!("crates/kernels/device/src/variants/{}.rs", variant.id);
+        assert!(
+            counts.lines.iter().all(|line| line.file == file),
+            "{}",
+            variant.id
+        );
+    }
+}
+
+#[test]
+fn a_run_is_the_same_on_any_number_of_threads() {
+    for variant in VARIANTS {
+        let inputs = inputs(variant);
+        let run = |threads| execute_on(NonZero::new(threads).unwrap(), variant, &inputs).unwrap();
+        let alone = run(1);
+        let bits = |run: &Execution| run.output.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        for threads in [1, 2, 7] {
+            let again = run(threads);
+            assert_eq!(bits(&again), bits(&alone), "{} on {threads}", variant.id);
+            assert_eq!(again.counts, alone.counts, "{} on {threads}", variant.id);
+        }
+    }
+}
+
+#[test]
+fn counts_pass_through_json() {
+    let variant = variants::find("layer_norm").unwrap();
+    let inputs = inputs(variant);
+    let counts = execute(variant, &inputs).unwrap().counts;
+    let text = serde_json::to_string(&counts).unwrap();
+    assert_eq!(
+        serde_json::from_str::<mage_simt::Counts>(&text).unwrap(),
+        counts
+    );
+    let structure = Structure::of(variant, &inputs.dims, &counts);
+    let text = serde_json::to_string(&structure).unwrap();
+    assert_eq!(serde_json::from_str::<Structure>(&text).unwrap(), structure);
+}
+
+#[test]
+fn what_cannot_run_is_refused() {
+    let registers = variants::find("tiled_matmul_registers").unwrap();
+    let odd = generate(Operation::Matmul, &[64, 64, 48], SEED).unwrap();
+    assert_eq!(
+        execute(registers, &odd).unwrap_err().to_string(),
+        "tiled_matmul_registers takes k a multiple of 32, not 48"
+    );
+    let gelu = generate(Operation::Gelu, &[1, 1], SEED).unwrap();
+    assert!(matches!(execute(registers, &gelu), Err(Error::Launch(_))));
+    let mut short = generate(Operation::Gelu, &[1, 2], SEED).unwrap();
+    short.dims = vec![2, 2];
+    let gelu = variants::find("bias_gelu").unwrap();
+    assert!(matches!(execute(gelu, &short), Err(Error::Inputs(_))));
+}
+
+#[test]
+fn a_variant_without_a_kernel_here_is_device_only() {
+    assert!(VARIANTS.iter().all(|variant| kernel(variant.id).is_some()));
+    assert!(kernel("matmul_wgmma").is_none());
+    assert_eq!(
+        Error::DeviceOnly("matmul_wgmma".to_owned()).to_string(),
+        "device only: matmul_wgmma has no kernel that runs on the CPU"
+    );
+}
