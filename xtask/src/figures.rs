@@ -1,6 +1,6 @@
 //! `xtask figures`: everything that is drawn or spliced from evidence.
 
-use crate::{evidence, readme};
+use crate::readme;
 use clap::Args;
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub struct Arguments {
 pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
     let namespaces = match &arguments.experiment {
         Some(namespace) => vec![namespace.clone()],
-        None => evidence::namespaces(root)?,
+        None => mage_workspace::namespaces(root)?,
     };
     for namespace in &namespaces {
         let outputs = mage_plot::draw(root, namespace)?;

@@ -1,15 +1,13 @@
 //! The table that a reproduction ends with, and the README's: one namespace, and beside it what it is to be
 //! read against. Every figure comes from evidence or from the published values.
 
-use anyhow::Context;
+use mage_evidence::Invalid;
 use mage_evidence::experiment::Experiment;
 use mage_evidence::implementation;
 use mage_evidence::operation::Operation;
-use mage_evidence::profiles::{self, Profiles};
 use mage_evidence::published::Published;
-use mage_evidence::results::{self, Results};
-use mage_evidence::store;
 use mage_evidence::summary::{CaseSummary, Summary};
+use mage_workspace::{Evidence, baseline, namespaces};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -19,29 +17,45 @@ pub struct Rows {
     committed: Option<Summary>,
     published: Option<Summary>,
     baseline: Option<Summary>,
+    /// What a reader should know of what is not beside it.
+    remarks: Vec<String>,
 }
 
 impl Rows {
     /// Reads the evidence of `namespace`, of the experiment where that is another namespace, of the baseline
     /// experiment where it has evidence, and the published values.
     pub fn read(root: &Path, experiment: &Experiment, namespace: &str) -> anyhow::Result<Self> {
-        let other = |name: &str| -> anyhow::Result<Option<Summary>> {
-            let there = mage_workspace::results(root, name).is_dir() && name != namespace;
-            there.then(|| summary(root, name)).transpose()
+        let run = Evidence::read(root, namespace)?;
+        if run.results.experiment() != experiment.name {
+            return Err(Invalid::new(
+                "namespace",
+                format!("{namespace:?}, measured as {}", run.results.experiment()),
+                format!("a namespace of {}", experiment.name),
+            )
+            .into());
+        }
+        let own = &experiment.name;
+        let there = own != namespace && namespaces(root)?.contains(own);
+        let committed = there.then(|| Evidence::read(root, own)).transpose()?;
+        let mut remarks = Vec::new();
+        let baseline = match baseline(root, namespace, experiment, &run.summary.gpu)? {
+            Ok(baseline) => Some(baseline),
+            Err(reason) => {
+                if experiment.baseline.is_some() {
+                    remarks.push(format!("No change from the baseline: {reason}."));
+                }
+                None
+            }
         };
         let published = experiment.published.as_ref().map(|path| {
             Published::read(&root.join("experiments").join(path)).map(|p| Summary::of_published(&p))
         });
         Ok(Self {
-            run: summary(root, namespace)?,
-            committed: other(&experiment.name)?,
+            run: run.summary,
+            committed: committed.map(|evidence| evidence.summary),
             published: published.transpose()?,
-            baseline: experiment
-                .baseline
-                .as_deref()
-                .map(other)
-                .transpose()?
-                .flatten(),
+            baseline,
+            remarks,
         })
     }
 
@@ -73,6 +87,9 @@ impl Rows {
                 let _ = write!(line, "{cell}  ");
             }
             let _ = writeln!(text, "{}", line.trim_end());
+        }
+        for remark in &self.remarks {
+            let _ = writeln!(text, "{remark}");
         }
         text
     }
@@ -154,14 +171,6 @@ impl Rows {
         }
         row
     }
-}
-
-/// The summary of a namespace's evidence.
-pub fn summary(root: &Path, namespace: &str) -> anyhow::Result<Summary> {
-    let directory = mage_workspace::results(root, namespace);
-    let results: Results = store::read_json(&directory.join(results::FILE))?;
-    let profiles: Profiles = store::read_json(&directory.join(profiles::FILE))?;
-    Summary::of(&results, Some(&profiles)).with_context(|| directory.display().to_string())
 }
 
 fn kernel_us(case: Option<&CaseSummary>) -> Option<f64> {

@@ -164,6 +164,31 @@ pub struct Tf32 {
     pub float32_matmul_precision: String,
 }
 
+impl Tf32 {
+    /// Refuses any switch that lets PyTorch round FP32 products to TF32.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming the switch.
+    pub fn check(&self) -> Result<(), Invalid> {
+        for (field, on) in [
+            ("matmul_allow_tf32", self.matmul_allow_tf32),
+            ("cudnn_allow_tf32", self.cudnn_allow_tf32),
+        ] {
+            if on {
+                return Err(Invalid::new(field, "true", "false: FP32 means FP32"));
+            }
+        }
+        if self.float32_matmul_precision != "highest" {
+            return Err(Invalid::new(
+                "float32_matmul_precision",
+                format!("{:?}", self.float32_matmul_precision),
+                "\"highest\": FP32 means FP32",
+            ));
+        }
+        Ok(())
+    }
+}
+
 /// What was built, from what. Read before the run writes anything.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -187,7 +212,8 @@ pub struct SourceTree {
     /// The commit, where one is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// SHA-256 of the difference to the commit, where there is one.
+    /// SHA-256 of the difference to the commit, or of the names and contents of the files that it does not
+    /// know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub difference_sha256: Option<String>,
 }
@@ -255,11 +281,45 @@ pub struct Measurement {
 pub struct Check {
     /// Elements compared: all of them.
     pub checked_elements: u64,
-    /// Largest absolute error against PyTorch's output of record, where PyTorch took part.
+    /// Against PyTorch's output of record, where PyTorch took part.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_abs_error: Option<f64>,
-    /// Largest absolute error against the FP64 reference.
-    pub max_abs_error_fp64: f64,
+    pub record: Option<Agreement>,
+    /// Against the FP64 reference.
+    pub fp64: Agreement,
+}
+
+/// How far an output lies from one expectation.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agreement {
+    /// Largest absolute error.
+    pub max_abs_error: f64,
+    /// Largest error as a share of what the tolerance allows at its element; above 1 is a failed check.
+    pub max_error_share: f64,
+}
+
+impl Agreement {
+    fn check(&self) -> Result<(), Invalid> {
+        let Self {
+            max_abs_error,
+            max_error_share,
+        } = *self;
+        if !(max_abs_error.is_finite() && max_abs_error >= 0.0) {
+            return Err(Invalid::new(
+                "max_abs_error",
+                max_abs_error,
+                "a finite number, at least 0",
+            ));
+        }
+        if !(0.0..=1.0).contains(&max_error_share) {
+            return Err(Invalid::new(
+                "max_error_share",
+                max_error_share,
+                "0 to 1: a passed check",
+            ));
+        }
+        Ok(())
+    }
 }
 
 /// One profile: everything that holds for all of its captures.
@@ -358,7 +418,11 @@ impl Run {
     /// [`Invalid`] naming the field.
     pub fn check(&self) -> Result<(), Invalid> {
         check_schema(&self.schema, RUN_SCHEMA)?;
-        self.protocol.check().map_err(|e| e.under("protocol"))
+        self.protocol.check().map_err(|e| e.under("protocol"))?;
+        match &self.python {
+            Some(python) => python.tf32.check().map_err(|e| e.under("python.tf32")),
+            None => Ok(()),
+        }
     }
 }
 
@@ -426,7 +490,29 @@ impl Measurement {
                 format!("{elements}, the whole output"),
             ));
         }
-        Ok(())
+        self.check.fp64.check().map_err(|e| e.under("check.fp64"))?;
+        match &self.check.record {
+            Some(record) => record.check().map_err(|e| e.under("check.record")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Profile {
+    /// Refuses an unknown schema and numbers out of range.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn check(&self) -> Result<(), Invalid> {
+        check_schema(&self.schema, PROFILE_SCHEMA)?;
+        Protocol {
+            rounds: 1,
+            iterations: 1,
+            warmup: self.warmup,
+            captures: self.captures,
+            capture_iterations: self.capture_iterations,
+        }
+        .check()
     }
 }
 
@@ -445,18 +531,79 @@ impl Capture {
     /// As [`Capture::launches`].
     pub fn kernel_time_us(&self) -> Result<f64, Invalid> {
         self.launches()?;
-        let total: u64 = self.kernels.iter().map(|kernel| kernel.duration_ns).sum();
+        let durations = self.kernels.iter().map(|kernel| kernel.duration_ns);
+        let total = durations
+            .into_iter()
+            .try_fold(0u64, u64::checked_add)
+            .ok_or_else(|| Invalid::new("kernels", "durations beyond 2^64 ns", "measured times"))?;
         Ok(total as f64 / 1000.0 / f64::from(self.requested_iterations))
     }
 
-    /// Refuses an unknown schema, dims that do not fit, and a launch count that is not whole.
+    /// Refuses what a capture cannot be: an unknown schema, dims that do not fit, a launch count that is
+    /// not whole, iterations that differ in their launches, and, for `rust`, another kernel than the
+    /// variant's.
     ///
     /// # Errors
     /// [`Invalid`] naming the field.
     pub fn check(&self) -> Result<(), Invalid> {
         check_schema(&self.schema, CAPTURE_SCHEMA)?;
         self.operation.check_dims(&self.dims)?;
-        self.launches().map(|_| ())
+        let launches = self.launches()?;
+        let mut counts = vec![0; self.requested_iterations as usize];
+        for (i, kernel) in self.kernels.iter().enumerate() {
+            if kernel.duration_ns == 0 {
+                return Err(Invalid::new(
+                    format!("kernels[{i}].duration_ns"),
+                    0,
+                    "above 0",
+                ));
+            }
+            if self
+                .variant
+                .as_ref()
+                .is_some_and(|variant| *variant != kernel.name)
+            {
+                return Err(Invalid::new(
+                    format!("kernels[{i}].name"),
+                    format!("{:?}", kernel.name),
+                    format!("the variant's, {:?}", self.variant),
+                ));
+            }
+            if let Some(iteration) = kernel.iteration {
+                match counts.get_mut(iteration as usize) {
+                    Some(count) => *count += 1,
+                    None => {
+                        return Err(Invalid::new(
+                            format!("kernels[{i}].iteration"),
+                            iteration,
+                            format!("below {}", self.requested_iterations),
+                        ));
+                    }
+                }
+            }
+        }
+        let attributed = self.kernels.iter().any(|kernel| kernel.iteration.is_some());
+        match counts.iter().position(|count| *count != launches) {
+            Some(iteration) if attributed => Err(Invalid::new(
+                "kernels",
+                format!("{} launches in iteration {iteration}", counts[iteration]),
+                format!("{launches}, as in the mean"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a capture that was not taken as `profile` says.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn check_in(&self, profile: &Profile) -> Result<(), Invalid> {
+        self.check()?;
+        expect(
+            "requested_iterations",
+            self.requested_iterations as usize,
+            profile.capture_iterations as usize,
+        )
     }
 }
 

@@ -8,7 +8,7 @@ use crate::operation::Operation;
 use crate::store::{self, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// A whole experiment. Unknown keys are refused.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -140,7 +140,37 @@ impl Experiment {
             ))
             .into());
         }
-        Self::read(&Self::path(root, name))
+        let path = Self::path(root, name);
+        let experiment = Self::read(&path)?;
+        experiment
+            .check_references(&known)
+            .map_err(|invalid| invalid.in_file(&path))?;
+        Ok(experiment)
+    }
+
+    /// Refuses a baseline that is no other experiment, and published values from elsewhere.
+    fn check_references(&self, known: &[String]) -> Result<(), Invalid> {
+        if let Some(baseline) = &self.baseline
+            && (*baseline == self.name || !known.contains(baseline))
+        {
+            return Err(Invalid::new(
+                "baseline",
+                format!("{baseline:?}"),
+                format!("another one of {}", known.join(", ")),
+            ));
+        }
+        if let Some(published) = &self.published
+            && published
+                .components()
+                .any(|part| !matches!(part, Component::Normal(_)))
+        {
+            return Err(Invalid::new(
+                "published",
+                format!("{published:?}"),
+                "a path below experiments/",
+            ));
+        }
+        Ok(())
     }
 
     /// Where the spec of `name` is below `root`.

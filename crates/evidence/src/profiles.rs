@@ -7,6 +7,8 @@ use crate::results::check_major;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Status of a capture that may be published.
+pub const PASSED: &str = "passed";
 /// File name within a namespace's results.
 pub const FILE: &str = "comparison-profiles.json";
 
@@ -86,6 +88,9 @@ pub struct CaptureResults {
     /// Sum of durations over iterations, in microseconds; only this project writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_time_us: Option<f64>,
+    /// What the profiler or the checks remarked; only this project writes it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// One row a launch, in order of start.
     pub kernel_metrics: Vec<KernelMetric>,
 }
@@ -118,6 +123,13 @@ impl CaptureResults {
     }
 
     fn check(&self) -> Result<(), Invalid> {
+        if self.status != PASSED {
+            return Err(Invalid::new(
+                "status",
+                format!("{:?}", self.status),
+                format!("{PASSED:?}"),
+            ));
+        }
         let launches = artifact::launches(self.kernel_metrics.len(), self.requested_iterations)
             .map_err(|e| e.under("kernel_metrics"))?;
         if launches != self.launches {
@@ -175,7 +187,15 @@ impl Profiles {
         if self.captures.is_empty() {
             return Err(Invalid::new("captures", "none", "at least one"));
         }
+        let mut sessions = BTreeSet::new();
         for (i, capture) in self.captures.iter().enumerate() {
+            if !sessions.insert(&capture.session_id) {
+                return Err(Invalid::new(
+                    format!("captures[{i}].session_id"),
+                    format!("{:?} twice", capture.session_id),
+                    "each once",
+                ));
+            }
             capture
                 .check()
                 .map_err(|e| e.under(&format!("captures[{i}]")))?;

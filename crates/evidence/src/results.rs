@@ -9,7 +9,7 @@ use crate::operation::Operation;
 use crate::stats;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Schema version that this crate writes.
 pub const SCHEMA_VERSION: &str = "1.0";
@@ -166,6 +166,9 @@ pub struct Correctness {
     /// Largest absolute error against the FP64 reference.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_abs_error_fp64: Option<f64>,
+    /// Largest error, of both comparisons, as a share of what the tolerance allows at its element.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_error_share: Option<f64>,
     /// Relative tolerance.
     pub rtol: f64,
     /// Absolute tolerance.
@@ -201,6 +204,15 @@ impl Results {
                 .map_err(|e| e.under(&format!("results[{i}]")))?;
         }
         Ok(())
+    }
+
+    /// Name of the experiment that was measured.
+    pub fn experiment(&self) -> String {
+        let id = &self.experiment_id;
+        match &self.provenance {
+            Some(provenance) => provenance.experiment.clone(),
+            None => id.strip_suffix("-comparison").unwrap_or(id).to_string(),
+        }
     }
 
     /// Names of all implementations, in the order in which they are shown.
@@ -257,8 +269,19 @@ impl OperationResults {
         self.op.check_dims(&self.dims)?;
         count("rounds", self.rounds.len(), all.rounds)?;
         let elements = self.op.output_elements(&self.dims) as u64;
+        let first: BTreeSet<&String> = match self.rounds.first() {
+            Some(round) => round.implementations.keys().collect(),
+            None => BTreeSet::new(),
+        };
         for (i, round) in self.rounds.iter().enumerate() {
             let place = format!("rounds[{i}]");
+            if round.implementations.keys().collect::<BTreeSet<_>>() != first {
+                return Err(Invalid::new(
+                    format!("{place}.implementations"),
+                    format!("{:?}", round.order),
+                    format!("those of the first round: {first:?}"),
+                ));
+            }
             let ran: Vec<&String> = round.implementations.keys().collect();
             let mut sorted: Vec<&String> = round.order.iter().collect();
             let mut names = ran.clone();
@@ -337,12 +360,24 @@ impl CaseResults {
                 format!("{elements}, the whole output"),
             ));
         }
-        if !(check.max_abs_error.is_finite() && check.max_abs_error >= 0.0) {
-            return Err(Invalid::new(
-                "correctness.max_abs_error",
-                check.max_abs_error,
-                "a finite number, at least 0",
-            ));
+        let fp64 = check.max_abs_error_fp64.unwrap_or(0.0);
+        let share = check.max_error_share.unwrap_or(0.0);
+        for (field, value, high) in [
+            ("max_abs_error", check.max_abs_error, f64::MAX),
+            ("max_abs_error_fp64", fp64, f64::MAX),
+            ("max_error_share", share, 1.0),
+        ] {
+            if !(0.0..=high).contains(&value) {
+                let expected = match high {
+                    1.0 => "0 to 1: a passed check",
+                    _ => "a finite number, at least 0",
+                };
+                return Err(Invalid::new(
+                    format!("correctness.{field}"),
+                    value,
+                    expected,
+                ));
+            }
         }
         Ok(())
     }

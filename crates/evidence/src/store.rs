@@ -66,8 +66,15 @@ pub fn read_text(path: &Path) -> Result<String, StoreError> {
 /// # Errors
 /// [`StoreError`]; a syntax or type error names the line and column.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
-    let text = read_text(path)?;
-    serde_json::from_str(&text).map_err(|error| {
+    parse_json(path, &read_bytes(path)?)
+}
+
+/// Parses JSON that was read from `path`.
+///
+/// # Errors
+/// [`StoreError::Invalid`] naming the file, line and column.
+pub fn parse_json<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, StoreError> {
+    serde_json::from_slice(bytes).map_err(|error| {
         Invalid::new("", error, "JSON of the documented schema")
             .in_file(path)
             .into()

@@ -7,6 +7,7 @@ use crate::published::Published;
 use crate::results::{OperationResults, Results};
 use crate::{implementation, stats};
 use indexmap::IndexMap;
+use std::collections::BTreeMap;
 
 /// One namespace, reduced to what is shown.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +36,8 @@ pub struct OperationSummary {
 pub struct CaseSummary {
     /// Kernel variant that ran, for `rust`.
     pub kernel: Option<String>,
+    /// SHA-256 of its PTX object, where the evidence has it.
+    pub object_sha256: Option<String>,
     /// Event spans.
     pub event: Option<Span>,
     /// Kernel time.
@@ -95,10 +98,11 @@ impl Summary {
             profiles.check()?;
         }
         let names = results.implementations();
+        let objects = objects(results);
         let operations = results
             .results
             .iter()
-            .map(|op| OperationSummary::of(op, profiles, &names))
+            .map(|op| OperationSummary::of(op, profiles, &names, &objects))
             .collect::<Result<_, Invalid>>()?;
         let namespace = results
             .provenance
@@ -125,6 +129,7 @@ impl Summary {
                         let v = row.measurements[&name];
                         let case = CaseSummary {
                             kernel: None,
+                            object_sha256: None,
                             event: Some(Span {
                                 mean_us: v.event,
                                 min_us: v.event_min,
@@ -170,11 +175,30 @@ impl Summary {
     }
 }
 
+/// SHA-256 of each PTX object by its variant; objects are named `<variant>.<target>.ptx`.
+fn objects(results: &Results) -> BTreeMap<String, String> {
+    let provenance = results.provenance.as_ref();
+    let named = provenance.into_iter().flat_map(|p| &p.objects_sha256);
+    named
+        .filter_map(|(file, digest)| Some((file.split('.').next()?.to_string(), digest.clone())))
+        .collect()
+}
+
+impl CaseSummary {
+    /// Whether the same kernel ran as in `other`: the same variant from the same object, where the evidence
+    /// has objects. `None` where it does not say which kernel ran.
+    pub fn same_kernel(&self, other: &Self) -> Option<bool> {
+        let same_variant = self.kernel.as_ref()? == other.kernel.as_ref()?;
+        Some(same_variant && self.object_sha256 == other.object_sha256)
+    }
+}
+
 impl OperationSummary {
     fn of(
         results: &OperationResults,
         profiles: Option<&Profiles>,
         names: &[String],
+        objects: &BTreeMap<String, String>,
     ) -> Result<Self, Invalid> {
         let mut implementations = IndexMap::new();
         for name in names {
@@ -195,8 +219,10 @@ impl OperationSummary {
                 .map(|c| stats::mean(&c.samples_us))
                 .collect::<Result<Vec<_>, _>>()?;
             let (min_us, max_us) = stats::range(&means)?;
+            let kernel = cases[0].kernel.clone();
             let case = CaseSummary {
-                kernel: cases[0].kernel.clone(),
+                object_sha256: kernel.as_deref().and_then(|k| objects.get(k).cloned()),
+                kernel,
                 event: Some(Span {
                     mean_us: stats::mean(&all)?,
                     min_us,

@@ -1,17 +1,18 @@
 //! Evidence from artifacts: the two files that everything downstream reads, made again byte for byte from
 //! the same artifacts on any machine.
 //!
-//! Derived values (means, medians, kernel times, launches) are computed here and nowhere before.
+//! Derived values (means, medians, kernel times, launches) enter evidence here; artifacts hold none.
 
 pub mod cli;
 mod profiles;
 mod results;
 
 use anyhow::{Context, bail};
+use mage_evidence::Invalid;
 use mage_evidence::artifact::{Capture, Profile, Run, Samples};
-use mage_evidence::operation::Operation;
+use mage_evidence::experiment::Experiment;
 use mage_evidence::{hash, profiles as profiles_file, results as results_file, store};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// One evidence file: its path from the workspace root and its text.
@@ -32,7 +33,7 @@ pub fn evidence(root: &Path, namespace: &str) -> anyhow::Result<Vec<File>> {
     let captures = Captures::read(&mage_workspace::profile_artifacts(root, namespace))?;
     agree(namespace, &events, &captures)?;
     let directory = PathBuf::from("docs/assets/results").join(namespace);
-    let results = results::assemble(&events);
+    let results = results::assemble(&events)?;
     let profiles = profiles::assemble(&captures, &events.run)?;
     results
         .check()
@@ -52,6 +53,58 @@ pub fn evidence(root: &Path, namespace: &str) -> anyhow::Result<Vec<File>> {
     ])
 }
 
+/// Refuses a spec under which the namespace was not measured: every key that decides what is measured must
+/// be as in the copy that the run kept. Prose may have changed.
+///
+/// # Errors
+/// Names the key that differs, and as [`evidence`].
+pub fn measured_as(root: &Path, namespace: &str, experiment: &Experiment) -> anyhow::Result<()> {
+    let events = Events::read(&mage_workspace::artifacts(root, namespace))?;
+    let measured = &events.experiment;
+    for (key, then, now) in [
+        (
+            "name",
+            format!("{:?}", measured.name),
+            format!("{:?}", experiment.name),
+        ),
+        (
+            "seed",
+            measured.seed.to_string(),
+            experiment.seed.to_string(),
+        ),
+        (
+            "implementations",
+            format!("{:?}", measured.implementations),
+            format!("{:?}", experiment.implementations),
+        ),
+        (
+            "protocol",
+            format!("{:?}", measured.protocol),
+            format!("{:?}", experiment.protocol),
+        ),
+        (
+            "tolerance",
+            format!("{:?}", measured.tolerance),
+            format!("{:?}", experiment.tolerance),
+        ),
+        (
+            "operations",
+            format!("{:?}", measured.operations),
+            format!("{:?}", experiment.operations),
+        ),
+    ] {
+        if then != now {
+            return Err(
+                Invalid::new(key, now, format!("{then}, as {namespace} was measured"))
+                    .help("measure again under another --namespace, or restore the spec")
+                    .in_file(&Experiment::path(root, &experiment.name))
+                    .into(),
+            );
+        }
+    }
+    Ok(())
+}
+
 /// Writes evidence files below `root`, each whole or not at all.
 ///
 /// # Errors
@@ -69,17 +122,43 @@ pub fn write(root: &Path, files: &[File]) -> anyhow::Result<()> {
 /// Names the first file that is missing or differs, and where.
 pub fn check(root: &Path, files: &[File]) -> anyhow::Result<()> {
     for file in files {
-        let found = store::read_text(&root.join(&file.path))?;
-        if found != file.text {
-            let line = found
-                .lines()
-                .zip(file.text.lines())
-                .position(|(a, b)| a != b)
-                .unwrap_or_else(|| found.lines().count().min(file.text.lines().count()));
+        let path = root.join(&file.path);
+        let found = store::read_bytes(&path)?;
+        if found == file.text.as_bytes() {
+            continue;
+        }
+        if String::from_utf8_lossy(&found).replace("\r\n", "\n") == file.text {
             bail!(
-                "{}: line {}: found other text than the artifacts give, expected the same bytes; run mage-export, or restore the artifacts",
-                file.path.display(),
-                line + 1
+                "{}: found CRLF line ends, expected LF as written; check out with the repository's .gitattributes",
+                file.path.display()
+            );
+        }
+        let found: Vec<&[u8]> = found.split(|&b| b == b'\n').collect();
+        let expected: Vec<&[u8]> = file.text.as_bytes().split(|&b| b == b'\n').collect();
+        let line = (0..)
+            .find(|&i| found.get(i) != expected.get(i))
+            .unwrap_or(0);
+        bail!(
+            "{}: line {}: found other text than the artifacts give, expected the same bytes; run mage-export, or restore the artifacts",
+            file.path.display(),
+            line + 1
+        );
+    }
+    nothing_beside(root, files)
+}
+
+/// Refuses files beside the evidence that no artifact gives.
+fn nothing_beside(root: &Path, files: &[File]) -> anyhow::Result<()> {
+    let Some(directory) = files.first().and_then(|file| file.path.parent()) else {
+        return Ok(());
+    };
+    let listed = root.join(directory);
+    for entry in std::fs::read_dir(&listed).map_err(store::io_error("list", &listed))? {
+        let path = directory.join(entry.map_err(store::io_error("list", &listed))?.file_name());
+        if !files.iter().any(|file| file.path == path) {
+            bail!(
+                "{}: found a file that the artifacts do not give, expected none; remove it",
+                path.display()
             );
         }
     }
@@ -88,6 +167,7 @@ pub fn check(root: &Path, files: &[File]) -> anyhow::Result<()> {
 
 /// What the harness left, checked.
 struct Events {
+    experiment: Experiment,
     run: Run,
     samples: Vec<Samples>,
     sha256: BTreeMap<String, String>,
@@ -105,6 +185,7 @@ impl Events {
         let mut reader = Reader::new(directory)?;
         let run: Run = reader.json("run.json", Run::check)?;
         let spec = reader.bytes("experiment.toml")?;
+        let spec_path = directory.join("experiment.toml");
         if hash::sha256_hex(&spec) != run.experiment_sha256 {
             bail!(
                 "{}: found SHA-256 {}, expected {} as run.json says",
@@ -127,8 +208,14 @@ impl Events {
                 );
             }
         }
-        reader.nothing_else("samples")?;
+        reader.nothing_else("samples", &[])?;
+        reader.nothing_else("", &["inputs", "samples"])?;
+        let text = String::from_utf8_lossy(&spec);
+        let experiment = Experiment::parse(&text).map_err(|invalid| invalid.in_file(&spec_path))?;
+        as_specified(&experiment, &run, &samples)
+            .map_err(|invalid| invalid.in_file(&directory.join("run.json")))?;
         Ok(Self {
+            experiment,
             run,
             samples,
             sha256: reader.sha256,
@@ -139,44 +226,40 @@ impl Events {
 impl Captures {
     fn read(directory: &Path) -> anyhow::Result<Self> {
         let mut reader = Reader::new(directory)?;
-        let profile: Profile = reader.json("profile.json", |profile: &Profile| {
-            mage_evidence::artifact::check_schema(
-                &profile.schema,
-                mage_evidence::artifact::PROFILE_SCHEMA,
-            )
-        })?;
-        let listing = directory.join("captures");
+        let profile: Profile = reader.json("profile.json", Profile::check)?;
         let mut captures = Vec::new();
-        for op in Operation::ALL {
-            for implementation in &profile.implementations {
-                for index in 1..=profile.captures {
-                    let name = format!("captures/{op}-{implementation}-{index}.json");
-                    if !directory.join(&name).exists() {
-                        continue;
-                    }
-                    let capture: Capture = reader.json(&name, Capture::check)?;
-                    if (capture.operation, &capture.implementation, capture.index)
-                        != (op, implementation, index)
-                    {
-                        bail!(
-                            "{}: found the capture {}-{}-{}, expected the one that its name says",
-                            directory.join(&name).display(),
-                            capture.operation,
-                            capture.implementation,
-                            capture.index
-                        );
-                    }
-                    captures.push(capture);
-                }
+        for name in reader.names("captures")? {
+            let capture: Capture = reader.json(&name, |c: &Capture| c.check_in(&profile))?;
+            let Capture {
+                operation,
+                implementation,
+                index,
+                ..
+            } = &capture;
+            let own = format!("captures/{operation}-{implementation}-{index}.json");
+            if name != own {
+                bail!(
+                    "{}: found the capture of {own}, expected the one that its name says",
+                    directory.join(&name).display()
+                );
             }
+            captures.push(capture);
         }
         if captures.is_empty() {
             bail!(
-                "{}: found no captures, expected at least one",
-                listing.display()
+                "{}: found no captures, expected at least one; profile again",
+                directory.join("captures").display()
             );
         }
-        reader.nothing_else("captures")?;
+        let order = |c: &Capture| {
+            let named = profile
+                .implementations
+                .iter()
+                .position(|name| *name == c.implementation);
+            (c.operation, named, c.index)
+        };
+        captures.sort_by_key(order);
+        reader.nothing_else("", &["captures"])?;
         Ok(Self {
             profile,
             captures,
@@ -215,27 +298,38 @@ impl<'a> Reader<'a> {
     fn json<T: serde::de::DeserializeOwned>(
         &mut self,
         name: &str,
-        check: impl FnOnce(&T) -> Result<(), mage_evidence::Invalid>,
+        check: impl FnOnce(&T) -> Result<(), Invalid>,
     ) -> anyhow::Result<T> {
-        self.bytes(name)?;
         let path = self.directory.join(name);
-        let value: T = store::read_json(&path)?;
+        let bytes = self.bytes(name)?;
+        let value: T = store::parse_json(&path, &bytes)?;
         check(&value).map_err(|invalid| invalid.in_file(&path))?;
         Ok(value)
     }
 
-    /// Refuses files that no record accounts for.
-    fn nothing_else(&self, below: &str) -> anyhow::Result<()> {
+    /// Names of the entries below a directory, as paths from the artifact directory, sorted.
+    fn names(&self, below: &str) -> anyhow::Result<Vec<String>> {
         let directory = self.directory.join(below);
-        let entries = std::fs::read_dir(&directory)
-            .map_err(store::io_error("list", &directory))?
-            .collect::<Result<Vec<_>, _>>()
-            .map_err(store::io_error("list", &directory))?;
-        let found: BTreeSet<String> = entries
-            .iter()
-            .map(|entry| format!("{below}/{}", entry.file_name().to_string_lossy()))
-            .collect();
-        match found.iter().find(|name| !self.sha256.contains_key(*name)) {
+        let mut names = Vec::new();
+        for entry in std::fs::read_dir(&directory).map_err(store::io_error("list", &directory))? {
+            let entry = entry.map_err(store::io_error("list", &directory))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            names.push(if below.is_empty() {
+                name
+            } else {
+                format!("{below}/{name}")
+            });
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// Refuses files that no record accounts for; `known` names directories that have their own check.
+    fn nothing_else(&self, below: &str, known: &[&str]) -> anyhow::Result<()> {
+        let names = self.names(below)?;
+        let unaccounted =
+            |name: &&String| !self.sha256.contains_key(*name) && !known.contains(&name.as_str());
+        match names.iter().find(unaccounted) {
             Some(extra) => bail!(
                 "{}: found a file that no record names, expected only this run's; remove it",
                 self.directory.join(extra).display()
@@ -243,6 +337,66 @@ impl<'a> Reader<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// Refuses a run that did not do what its own copy of the spec says. The command line may have changed the
+/// protocol's numbers and left out operations or implementations; both are on record.
+fn as_specified(experiment: &Experiment, run: &Run, samples: &[Samples]) -> Result<(), Invalid> {
+    let differs = |field: &str, found: String, expected: String| {
+        Err(Invalid::new(
+            field,
+            found,
+            format!("{expected}, as experiment.toml says"),
+        ))
+    };
+    if run.experiment != experiment.name {
+        return differs(
+            "experiment",
+            run.experiment.clone(),
+            experiment.name.clone(),
+        );
+    }
+    if run.seed != experiment.seed {
+        return differs("seed", run.seed.to_string(), experiment.seed.to_string());
+    }
+    if run.tolerance != experiment.tolerance {
+        return differs(
+            "tolerance",
+            format!("{:?}", run.tolerance),
+            format!("{:?}", experiment.tolerance),
+        );
+    }
+    let unknown = |name: &&String| !experiment.implementations.contains(name);
+    if let Some(name) = run.implementations.iter().find(unknown) {
+        return differs(
+            "implementations",
+            name.clone(),
+            format!("{:?}", experiment.implementations),
+        );
+    }
+    for samples in samples {
+        let op = samples.operation;
+        let Some(case) = experiment.case(op) else {
+            return differs("operations", op.to_string(), "an operation of it".into());
+        };
+        if samples.dims != case.dims {
+            let field = format!("samples/{op}.json: dims");
+            return differs(
+                &field,
+                format!("{:?}", samples.dims),
+                format!("{:?}", case.dims),
+            );
+        }
+        if samples.input_sha256 != case.sha256 {
+            let field = format!("samples/{op}.json: input_sha256");
+            return differs(
+                &field,
+                format!("{:?}", samples.input_sha256),
+                format!("{:?}", case.sha256),
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Refuses events and captures that are not of one experiment, one program and the same cases.

@@ -3,7 +3,7 @@
 use crate::Captures;
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{Capture, Kernel, Run};
-use mage_evidence::profiles::{CaptureResults, KernelMetric, Profiles, Provenance};
+use mage_evidence::profiles::{CaptureResults, KernelMetric, PASSED, Profiles, Provenance};
 use mage_evidence::results::SCHEMA_VERSION;
 
 const BACKEND: &str = "Nsight Systems";
@@ -56,21 +56,35 @@ fn capture(capture: &Capture) -> Result<CaptureResults, Invalid> {
         kernel_names,
         report_dir: format!("captures/{id}.json"),
         session_id: id.clone(),
-        status: "passed".into(),
+        status: PASSED.into(),
         kernel_time_us: Some(capture.kernel_time_us().map_err(|e| e.under(&id))?),
-        kernel_metrics: capture.kernels.iter().map(metric).collect(),
+        notes: capture.notes.clone(),
+        kernel_metrics: capture
+            .kernels
+            .iter()
+            .map(metric)
+            .collect::<Result<_, _>>()
+            .map_err(|e| e.under(&id))?,
     })
 }
 
-fn metric(kernel: &Kernel) -> KernelMetric {
+fn metric(kernel: &Kernel) -> Result<KernelMetric, Invalid> {
     let text = |size: [u32; 3]| format!("{},{},{}", size[0], size[1], size[2]);
-    KernelMetric {
+    let (fixed, given) = (kernel.static_shared_bytes, kernel.dynamic_shared_bytes);
+    let shared = fixed.checked_add(given).ok_or_else(|| {
+        Invalid::new(
+            "shared bytes",
+            format!("{fixed} and {given}"),
+            "a sum below 2^32",
+        )
+    })?;
+    Ok(KernelMetric {
         kernel_name: kernel.name.clone(),
         duration_us: kernel.duration_ns as f64 / 1000.0,
         grid_size: text(kernel.grid),
         block_size: text(kernel.block),
         registers_per_thread: kernel.registers,
-        shared_mem_bytes: kernel.static_shared_bytes + kernel.dynamic_shared_bytes,
-        dynamic_shared_mem_bytes: Some(kernel.dynamic_shared_bytes),
-    }
+        shared_mem_bytes: shared,
+        dynamic_shared_mem_bytes: Some(given),
+    })
 }

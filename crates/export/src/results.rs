@@ -1,6 +1,7 @@
 //! `comparison-results.json` from samples.
 
 use crate::Events;
+use mage_evidence::Invalid;
 use mage_evidence::artifact::{Measurement, Round, Run, Samples};
 use mage_evidence::results::{
     CaseResults, Correctness, InputHashes, OperationResults, Provenance, Results, RoundResults,
@@ -9,10 +10,18 @@ use mage_evidence::results::{
 use mage_evidence::stats;
 
 /// Assembles the file; the samples have passed their check, so means and medians exist.
-pub(crate) fn assemble(events: &Events) -> Results {
+pub(crate) fn assemble(events: &Events) -> Result<Results, Invalid> {
     let run = &events.run;
+    let sources = &run.build.source_sha256;
+    let lock_file_sha256 = sources.get("Cargo.lock").cloned().ok_or_else(|| {
+        Invalid::new(
+            "build.source_sha256",
+            "no Cargo.lock",
+            "the hash of every source file",
+        )
+    })?;
     let python = run.python.as_ref();
-    Results {
+    Ok(Results {
         experiment_id: format!("{}-comparison", run.experiment),
         schema_version: Some(SCHEMA_VERSION.into()),
         utc: run.finished.clone(),
@@ -22,7 +31,7 @@ pub(crate) fn assemble(events: &Events) -> Results {
         cuda: python.map(|p| p.cuda.clone()),
         python: python.map(|p| p.python.clone()),
         platform: run.host.platform.clone(),
-        precision: "IEEE FP32; TF32 off in PyTorch, input_precision=\"ieee\" in every Triton dot".into(),
+        precision: precision(run),
         timing: "CUDA events around one call on the stream that runs it, microseconds; a span can include gaps while the host submits work".into(),
         excluded: run.excluded.clone(),
         rounds: run.protocol.rounds,
@@ -43,12 +52,30 @@ pub(crate) fn assemble(events: &Events) -> Results {
             tf32: python.map(|p| p.tf32.clone()),
             python_packages: python.map(|p| p.packages.clone()).unwrap_or_default(),
             tree: run.build.tree.clone(),
-            lock_file_sha256: run.build.source_sha256.get("Cargo.lock").cloned().unwrap_or_default(),
+            lock_file_sha256: lock_file_sha256.clone(),
             objects_sha256: run.build.objects_sha256.clone(),
             artifacts_sha256: events.sha256.clone(),
         }),
         results: events.samples.iter().map(|samples| operation(run, samples)).collect(),
+    })
+}
+
+/// The arithmetic, said from what was recorded.
+fn precision(run: &Run) -> String {
+    let mut words = vec!["IEEE FP32".to_string()];
+    if let Some(python) = &run.python {
+        // `Run::check` has refused everything else.
+        words.push(format!(
+            "PyTorch with TF32 off (allow_tf32 {} for products and {} for cuDNN, matmul precision {})",
+            python.tf32.matmul_allow_tf32,
+            python.tf32.cudnn_allow_tf32,
+            python.tf32.float32_matmul_precision
+        ));
     }
+    if run.implementations.iter().any(|name| name == "triton") {
+        words.push("input_precision=\"ieee\" in every Triton dot".into());
+    }
+    words.join("; ")
 }
 
 fn operation(run: &Run, samples: &Samples) -> OperationResults {
@@ -79,6 +106,8 @@ fn round(run: &Run, round: &Round) -> RoundResults {
 fn case(run: &Run, measurement: &Measurement) -> CaseResults {
     let samples = &measurement.samples_us;
     let check = &measurement.check;
+    let of_record = check.record.map_or(0.0, |record| record.max_error_share);
+    let share = check.fp64.max_error_share.max(of_record);
     CaseResults {
         kernel: measurement.kernel.clone(),
         // Samples that have no mean are refused by the check of the assembled file.
@@ -88,9 +117,10 @@ fn case(run: &Run, measurement: &Measurement) -> CaseResults {
         warmup: measurement.warmup,
         iterations: samples.len() as u32,
         correctness: Correctness {
-            passed: true,
-            max_abs_error: check.max_abs_error.unwrap_or(check.max_abs_error_fp64),
-            max_abs_error_fp64: Some(check.max_abs_error_fp64),
+            passed: share <= 1.0,
+            max_abs_error: check.record.unwrap_or(check.fp64).max_abs_error,
+            max_abs_error_fp64: Some(check.fp64.max_abs_error),
+            max_error_share: Some(share),
             rtol: run.tolerance.rtol,
             atol: run.tolerance.atol,
             checked_elements: check.checked_elements,

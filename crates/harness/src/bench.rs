@@ -8,7 +8,7 @@ use crate::rust::Rust;
 use crate::worker::{self, Worker};
 use anyhow::bail;
 use mage_evidence::Invalid;
-use mage_evidence::artifact::Python;
+use mage_evidence::artifact::{Build, Python};
 use mage_evidence::experiment::Experiment;
 use mage_kernels::launch::Gpu;
 use mage_kernels::{objects, variants};
@@ -80,6 +80,10 @@ pub fn implementations(
         command.arg("serve");
         let mut worker = Worker::start(command)?;
         let hello = worker.hello()?;
+        hello
+            .tf32
+            .check()
+            .map_err(|e| e.under("Python worker: tf32"))?;
         if hello.device.name != gpu.name()? {
             bail!(
                 "PyTorch runs on {:?} and Rust on {:?}, expected one device; set CUDA_VISIBLE_DEVICES to one",
@@ -102,12 +106,34 @@ pub fn implementations(
     Ok((implementations, environment))
 }
 
+/// Refuses to measure with a program that was built from other kernels than the tree holds.
+fn built_from(build: &Build) -> Result<(), Invalid> {
+    for (object, embedded) in &build.objects_sha256 {
+        let path = format!("crates/kernels/ptx/{object}");
+        let found = build
+            .source_sha256
+            .get(&path)
+            .map_or("no such file", String::as_str);
+        if found != embedded {
+            return Err(Invalid::new(
+                "",
+                found,
+                format!("{embedded}, as this program was built with"),
+            )
+            .help("build again: cargo build --release")
+            .in_file(Path::new(&path)));
+        }
+    }
+    Ok(())
+}
+
 /// Everything that a run needs. The state of the source tree is read here, before anything is written.
 ///
 /// # Errors
 /// As [`implementations`], and where NVML or a source file cannot be read.
 pub fn bench(root: &Path, names: &[String], python: &Path) -> anyhow::Result<Bench> {
     let build = mage_workspace::build(root, objects_sha256())?;
+    built_from(&build)?;
     let gpu = Gpu::open()?;
     let monitor = NvmlMonitor::open(&gpu)?;
     let (implementations, python) = implementations(root, &gpu, names, python)?;

@@ -66,7 +66,7 @@ pub fn suite(
                         .to_string(),
                     kernel: implementation.kernel().map(str::to_string),
                     outcome: outcome
-                        .map(|check| check.max_abs_error_fp64)
+                        .map(|check| check.fp64.max_abs_error)
                         .map_err(|error| format!("{error:#}")),
                 });
             }

@@ -157,9 +157,7 @@ fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
     let plan = plan(root, &arguments)?;
     let python = worker::interpreter(root, arguments.python.as_deref());
     // Before the bench, which takes long to set up.
-    if plan.output.exists() {
-        mage_workspace::NewDirectory::create(&plan.output)?;
-    }
+    mage_workspace::NewDirectory::check_free(&plan.output)?;
     let mut bench = bench::bench(root, &plan.implementations, &python)?;
     let output = run::run(&plan, &mut bench)?;
     println!("samples and checks written to {}", output.display());
@@ -231,6 +229,7 @@ fn check_suites(root: &Path, arguments: CheckArguments) -> anyhow::Result<()> {
     let mut cases = Vec::new();
     if arguments.suite != SuiteName::Default {
         cases.extend(suite::SMALL);
+        cases.extend(suite::TILES);
     }
     if arguments.suite != SuiteName::Small {
         cases.extend(suite::DEFAULT);
@@ -257,15 +256,23 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
             arguments.op, experiment.name
         )
     })?;
-    let protocol = experiment.protocol;
+    let mut protocol = experiment.protocol;
+    protocol.capture_iterations = arguments.iterations.unwrap_or(protocol.capture_iterations);
+    protocol.warmup = arguments.warmup.unwrap_or(protocol.warmup);
+    protocol.check().map_err(|e| flag(e, "--"))?;
+    chosen(
+        "--implementation",
+        &experiment.implementations,
+        std::slice::from_ref(&arguments.implementation),
+    )?;
     let target = capture::Target {
         implementation: arguments.implementation,
         inputs: arguments.inputs,
-        iterations: arguments.iterations.unwrap_or(protocol.capture_iterations),
-        warmup: arguments.warmup.unwrap_or(protocol.warmup),
+        iterations: protocol.capture_iterations,
+        warmup: protocol.warmup,
         python: worker::interpreter(root, arguments.python.as_deref()),
     };
-    capture::run(root, &experiment, case, &target)
+    capture::run(root, case, &target)
 }
 
 /// The table of variants, one a line.

@@ -10,12 +10,17 @@ use std::path::Path;
 /// # Errors
 /// Names the file whose hash differs or that cannot be written.
 pub fn write(experiment: &Experiment, output: &Path) -> anyhow::Result<usize> {
+    // Everything is proved before anything is written.
+    let all = experiment
+        .operations
+        .iter()
+        .map(|case| case_inputs(experiment, case))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let mut files = 0;
-    for case in &experiment.operations {
-        let inputs = case_inputs(experiment, case)?;
+    for inputs in all {
         inputs.write(output)?;
         for (file, digest) in inputs.sha256() {
-            println!("{digest}  {}/{file}", case.name);
+            println!("{digest}  {}/{file}", inputs.operation);
             files += 1;
         }
     }

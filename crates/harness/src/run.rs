@@ -67,15 +67,29 @@ pub fn run(plan: &Plan, bench: &mut Bench) -> anyhow::Result<PathBuf> {
     match fill(plan, bench, directory.path(), &mut complete) {
         Ok(()) => Ok(directory.publish()?),
         Err(error) if complete == 0 => {
-            mage_workspace::discard(directory)?;
-            Err(error)
+            let error = or_interrupted(error);
+            match mage_workspace::discard(directory) {
+                Ok(()) => Err(error),
+                Err(left) => Err(error.context(left)),
+            }
         }
         Err(error) => {
+            let error = or_interrupted(error);
             let kept = directory.path().display().to_string();
             Err(error.context(format!(
                 "nothing was published; {complete} complete operations are kept in {kept}"
             )))
         }
+    }
+}
+
+/// What went wrong after an interrupt went wrong because of it.
+fn or_interrupted(error: anyhow::Error) -> anyhow::Error {
+    match interrupt::check() {
+        Err(interrupted) if !error.is::<interrupt::Interrupted>() => {
+            anyhow::Error::new(interrupted)
+        }
+        _ => error,
     }
 }
 

@@ -2,9 +2,9 @@
 
 use crate::implementation::Implementation;
 use anyhow::Context;
-use mage_evidence::artifact::Check;
+use mage_evidence::artifact::{Agreement, Check};
 use mage_evidence::experiment::Tolerance;
-use mage_kernels::compare::compare;
+use mage_kernels::compare::{Comparison, compare};
 
 /// What an output must agree with.
 pub struct Expected<'a> {
@@ -39,7 +39,14 @@ pub fn check(
         .with_context(|| format!("{name}: output against PyTorch's"))?;
     Ok(Check {
         checked_elements: reference.checked_elements as u64,
-        max_abs_error: record.map(|comparison| comparison.max_abs_error),
-        max_abs_error_fp64: reference.max_abs_error,
+        record: record.map(agreement),
+        fp64: agreement(reference),
     })
+}
+
+fn agreement(comparison: Comparison) -> Agreement {
+    Agreement {
+        max_abs_error: comparison.max_abs_error,
+        max_error_share: comparison.max_error_share,
+    }
 }

@@ -14,6 +14,8 @@ pub const TOLERANCE: Tolerance = Tolerance {
 pub struct Comparison {
     /// Largest `|actual - expected|`.
     pub max_abs_error: f64,
+    /// Largest error as a share of what is allowed at its element, 0 to 1.
+    pub max_error_share: f64,
     /// Number of elements compared: all of them.
     pub checked_elements: usize,
 }
@@ -81,6 +83,7 @@ pub fn compare<T: Copy + Into<f64>>(
     }
     let allowed = |expected: f64| tolerance.atol + tolerance.rtol * expected.abs();
     let mut max_abs_error = 0.0f64;
+    let mut max_error_share = 0.0f64;
     let mut first = None;
     let mut failed = 0;
     for (index, (&actual, &expected)) in actual.iter().zip(expected).enumerate() {
@@ -93,10 +96,14 @@ pub fn compare<T: Copy + Into<f64>>(
             failed += 1;
         }
         max_abs_error = max_abs_error.max(error);
+        if error > 0.0 {
+            max_error_share = max_error_share.max(error / allowed(expected));
+        }
     }
     match first {
         None => Ok(Comparison {
             max_abs_error,
+            max_error_share,
             checked_elements: elements,
         }),
         Some((index, actual, expected)) => Err(Mismatch::Element {
@@ -197,6 +204,7 @@ mod tests {
     fn both_widths_give_the_largest_error() {
         let passed = Comparison {
             max_abs_error: 0.25,
+            max_error_share: 0.25,
             checked_elements: 2,
         };
         assert_eq!(

@@ -67,6 +67,14 @@ pub const SMALL: [Case; 10] = [
     case("neighbor-1x5x9",           Neighbor,  &[1, 5, 9],    Generated),
 ];
 
+/// Shapes that the tiled kernels take and that are not square, so that no dim stands for another.
+#[rustfmt::skip]
+pub const TILES: [Case; 3] = [
+    case("matmul-128x64x96",   Matmul,    &[128, 64, 96],   Generated),
+    case("matmul-256x192x32",  Matmul,    &[256, 192, 32],  Generated),
+    case("layernorm-9x1024",   LayerNorm, &[9, 1024],       Generated),
+];
+
 /// The shapes of the published experiments, one an operation and in [`Operation::ALL`]'s order.
 #[rustfmt::skip]
 pub const DEFAULT: [Case; 5] = [

@@ -309,7 +309,9 @@ mod tests {
 
     #[test]
     fn launches_have_the_published_shapes() {
-        let cases: [(&str, &[u32], [u32; 3], [u32; 3]); 9] = [
+        /// Variant, dims, grid, block.
+        type Case = (&'static str, &'static [u32], [u32; 3], [u32; 3]);
+        let cases: [Case; 9] = [
             (
                 "tiled_matmul",
                 &[1024, 1024, 1024],

@@ -5,11 +5,12 @@ use crate::font::Fonts;
 use crate::palette::{self, Swatch};
 use anyhow::Result;
 use mage_evidence::experiment::{self, Experiment};
-use mage_evidence::profiles::{self, Profiles};
+use mage_evidence::implementation;
+use mage_evidence::profiles::Profiles;
 use mage_evidence::published::Published;
-use mage_evidence::results::{self, Results};
+use mage_evidence::results::Results;
 use mage_evidence::summary::Summary;
-use mage_evidence::{Invalid, implementation, store};
+use mage_workspace::{Evidence, baseline};
 use std::path::{Path, PathBuf};
 
 /// Evidence and words of one namespace.
@@ -50,63 +51,6 @@ pub fn results_directory(namespace: &str) -> PathBuf {
     mage_workspace::results(Path::new(""), namespace)
 }
 
-struct Evidence {
-    results: Results,
-    profiles: Option<Profiles>,
-    summary: Summary,
-}
-
-impl Evidence {
-    fn read(root: &Path, namespace: &str) -> Result<Self> {
-        let directory = root.join(results_directory(namespace));
-        let file = directory.join(results::FILE);
-        let results: Results = store::read_json(&file)?;
-        results.check().map_err(|e| e.in_file(&file))?;
-        let named = results.provenance.as_ref().map(|p| p.namespace.as_str());
-        same_namespace(named, namespace, &file)?;
-
-        let file = directory.join(profiles::FILE);
-        let profiles = file
-            .exists()
-            .then(|| -> Result<Profiles> {
-                let profiles: Profiles = store::read_json(&file)?;
-                profiles.check().map_err(|e| e.in_file(&file))?;
-                let named = profiles.provenance.as_ref().map(|p| p.namespace.as_str());
-                same_namespace(named, namespace, &file)?;
-                if profiles.experiment_id != results.experiment_id {
-                    return Err(Invalid::new(
-                        "experiment_id",
-                        format!("{:?}", profiles.experiment_id),
-                        format!("{:?}, as in {}", results.experiment_id, results::FILE),
-                    )
-                    .in_file(&file)
-                    .into());
-                }
-                Ok(profiles)
-            })
-            .transpose()?;
-        let summary = Summary::of(&results, profiles.as_ref()).map_err(|e| e.in_file(&file))?;
-        Ok(Self {
-            results,
-            profiles,
-            summary,
-        })
-    }
-}
-
-fn same_namespace(found: Option<&str>, expected: &str, file: &Path) -> Result<()> {
-    match found {
-        Some(found) if found != expected => Err(Invalid::new(
-            "provenance.namespace",
-            format!("{found:?}"),
-            format!("{expected:?}, the directory that the file is in"),
-        )
-        .in_file(file)
-        .into()),
-        _ => Ok(()),
-    }
-}
-
 impl Data {
     /// Reads and checks everything of `namespace` below `root`.
     ///
@@ -115,9 +59,9 @@ impl Data {
     pub fn read(root: &Path, namespace: &str, fonts: &Fonts) -> Result<Self> {
         experiment::check_name(namespace).map_err(|e| e.under("namespace"))?;
         let evidence = Evidence::read(root, namespace)?;
-        let name = evidence.experiment();
+        let name = evidence.results.experiment();
         let experiment = Experiment::load(root, &name)?;
-        let baseline = read_baseline(root, namespace, &experiment, &evidence)?;
+        let baseline = baseline(root, namespace, &experiment, &evidence.summary.gpu)?;
         let published = read_published(root, &experiment)?;
         let series = series(&evidence.results.implementations(), fonts);
         Ok(Self {
@@ -136,51 +80,6 @@ impl Data {
     pub fn series(&self, implementation: &str) -> Option<&Series> {
         self.series.iter().find(|s| s.name == implementation)
     }
-}
-
-impl Evidence {
-    /// Name of the experiment.
-    fn experiment(&self) -> String {
-        let id = &self.results.experiment_id;
-        match &self.results.provenance {
-            Some(provenance) => provenance.experiment.clone(),
-            None => id.strip_suffix("-comparison").unwrap_or(id).to_string(),
-        }
-    }
-}
-
-/// A namespace of another machine keeps its suffix: the baseline of `mage-002-x` is `mage-001-x` where
-/// that is there, else `mage-001`.
-fn read_baseline(
-    root: &Path,
-    namespace: &str,
-    experiment: &Experiment,
-    evidence: &Evidence,
-) -> Result<Result<Summary, String>> {
-    let Some(name) = &experiment.baseline else {
-        return Ok(Err("the experiment names no baseline".to_string()));
-    };
-    let suffixed = namespace
-        .strip_prefix(&experiment.name)
-        .map(|suffix| format!("{name}{suffix}"));
-    let found = suffixed
-        .into_iter()
-        .chain([name.clone()])
-        .find(|n| root.join(results_directory(n)).join(results::FILE).exists());
-    let Some(found) = found else {
-        return Ok(Err(format!("there is no evidence of the baseline, {name}")));
-    };
-    let baseline = Evidence::read(root, &found)?;
-    if baseline.summary.gpu != evidence.summary.gpu {
-        return Ok(Err(format!(
-            "the baseline {found} was measured on another GPU, {}",
-            baseline.summary.gpu
-        )));
-    }
-    Ok(Ok(Summary {
-        namespace: found,
-        ..baseline.summary
-    }))
 }
 
 fn read_published(root: &Path, experiment: &Experiment) -> Result<Result<Summary, String>> {

@@ -1,5 +1,5 @@
-//! Numbers as readers see them: every figure, table and page formats through here, so that the same
-//! value looks the same everywhere and no locale takes part.
+//! Numbers as readers of figures and pages see them, formatted in one place, so that the same value looks
+//! the same everywhere and no locale takes part.
 
 /// Stands where nothing was measured.
 pub const MISSING: &str = "—";
@@ -27,7 +27,7 @@ pub fn ratio(value: f64) -> String {
     match value {
         v if v >= 99.95 => format!("{}×", group(&format!("{v:.0}"))),
         v if v >= 9.995 => format!("{v:.1}×"),
-        v if v >= 0.0995 => format!("{v:.2}×"),
+        v if v >= 0.00995 => format!("{v:.2}×"),
         v => format!("{v:.4}×"),
     }
 }

@@ -231,6 +231,10 @@ impl Progress {
             }
             Event::Starts(case) => self.bar.set_message(case.to_string()),
             Event::Done(case, captured) => self.done(case, captured),
+            Event::Kept(directory, captures) => self.say(&format!(
+                "nothing was published; {captures} complete captures are kept in {}",
+                directory.display()
+            )),
         }
     }
 

@@ -94,6 +94,8 @@ pub enum Event<'a> {
     Starts(&'a str),
     /// It is done and written.
     Done(&'a str, &'a Captured),
+    /// The run ended early: where its complete captures are kept, and how many.
+    Kept(&'a Path, usize),
 }
 
 /// A profile that is complete.
@@ -130,10 +132,14 @@ pub fn run(
         match captured {
             Ok(captured) => captures.push(captured),
             Err(error) if captures.is_empty() => {
-                discard(directory)?;
+                // The first error is the one to tell.
+                let _ = discard(directory);
                 return Err(error);
             }
-            Err(error) => return Err(error),
+            Err(error) => {
+                tell(Event::Kept(directory.path(), captures.len()));
+                return Err(error);
+            }
         }
     }
     let profile = Profile {

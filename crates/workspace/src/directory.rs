@@ -20,6 +20,23 @@ impl NewDirectory {
     /// [`StoreError`] where `name` exists, where an earlier attempt was left, or where the system
     /// refuses.
     pub fn create(name: &Path) -> Result<Self, StoreError> {
+        Self::check_free(name)?;
+        let partial = partial(name);
+        if let Some(parent) = name.parent() {
+            std::fs::create_dir_all(parent).map_err(io_error("create the directory", parent))?;
+        }
+        std::fs::create_dir(&partial).map_err(io_error("create the directory", &partial))?;
+        Ok(Self {
+            name: name.to_path_buf(),
+            partial,
+        })
+    }
+
+    /// Refuses a name that is taken, or that an earlier attempt was left under.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] saying what to do.
+    pub fn check_free(name: &Path) -> Result<(), StoreError> {
         if name.exists() {
             return Err(
                 Invalid::new("", "a directory of an earlier run", "a new name")
@@ -28,27 +45,18 @@ impl NewDirectory {
                     .into(),
             );
         }
-        let mut partial = name.as_os_str().to_owned();
-        partial.push(".partial");
-        let partial = PathBuf::from(partial);
-        if let Some(parent) = name.parent() {
-            std::fs::create_dir_all(parent).map_err(io_error("create the directory", parent))?;
-        }
-        match std::fs::create_dir(&partial) {
-            Ok(()) => Ok(Self {
-                name: name.to_path_buf(),
-                partial,
-            }),
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Err(Invalid::new(
+        let partial = partial(name);
+        if partial.exists() {
+            return Err(Invalid::new(
                 "",
                 "what an interrupted run left, or a run that is going on",
                 "no such directory",
             )
             .help("if no run is going on, look at what it holds, then remove it")
             .in_file(&partial)
-            .into()),
-            Err(error) => Err(io_error("create the directory", &partial)(error)),
+            .into());
         }
+        Ok(())
     }
 
     /// Where to write until it is published.
@@ -72,6 +80,12 @@ impl NewDirectory {
         std::fs::rename(&self.partial, &self.name).map_err(io_error("rename to", &self.name))?;
         Ok(self.name)
     }
+}
+
+fn partial(name: &Path) -> PathBuf {
+    let mut partial = name.as_os_str().to_owned();
+    partial.push(".partial");
+    PathBuf::from(partial)
 }
 
 /// Removes a directory started with [`NewDirectory::create`], after a failure that leaves nothing worth

@@ -2,11 +2,13 @@
 //! state under version control, the time, and directories that appear only when they are complete.
 
 mod directory;
+mod evidence;
 mod root;
 mod source;
 mod tree;
 
 pub use directory::{NewDirectory, discard};
+pub use evidence::{Evidence, baseline, namespaces};
 pub use root::{RootError, artifacts, figures, find_root, pages, profile_artifacts, results};
 pub use source::{binary_sha256, source_sha256};
 pub use tree::source_tree;

@@ -1,7 +1,7 @@
 //! The source tree's state under version control.
 
 use mage_evidence::artifact::{SourceTree, TreeState};
-use mage_evidence::hash::sha256_hex;
+use mage_evidence::hash::{sha256_hex, sha256_of_named};
 use std::path::Path;
 use std::process::Command;
 
@@ -36,7 +36,12 @@ fn read(root: &Path) -> Option<SourceTree> {
     } else {
         TreeState::Untracked
     };
+    let unknown: Vec<&str> = status
+        .lines()
+        .filter_map(|line| line.strip_prefix("?? "))
+        .collect();
     let difference_sha256 = match state {
+        TreeState::Untracked => Some(contents(root, &unknown)),
         TreeState::Dirty => {
             let difference = ["diff", "--binary", "HEAD", "--", "."];
             let difference = git(root, &[&difference, OUTPUTS.as_slice()].concat())?;
@@ -49,6 +54,15 @@ fn read(root: &Path) -> Option<SourceTree> {
         commit: Some(commit),
         difference_sha256,
     })
+}
+
+/// Names and contents of files, as one hash; one that cannot be read counts as empty.
+fn contents(root: &Path, names: &[&str]) -> String {
+    let files: Vec<(&str, Vec<u8>)> = names
+        .iter()
+        .map(|name| (*name, std::fs::read(root.join(name)).unwrap_or_default()))
+        .collect();
+    sha256_of_named(files.iter().map(|(name, bytes)| (*name, bytes.as_slice())))
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Option<Vec<u8>> {
@@ -91,7 +105,13 @@ mod tests {
             "an earlier run's output"
         );
         std::fs::write(root.join("b"), "1").unwrap();
-        assert_eq!(source_tree(root).state, TreeState::Untracked);
+        let untracked = source_tree(root);
+        assert_eq!(untracked.state, TreeState::Untracked);
+        std::fs::write(root.join("b"), "2").unwrap();
+        assert_ne!(
+            source_tree(root).difference_sha256,
+            untracked.difference_sha256
+        );
         std::fs::write(root.join("a"), "2").unwrap();
         let dirty = source_tree(root);
         assert_eq!(dirty.state, TreeState::Dirty);

@@ -24,6 +24,8 @@ pub fn measure(
         mage_workspace::artifacts(root, &namespace),
         mage_workspace::profile_artifacts(root, &namespace),
         mage_workspace::results(root, &namespace),
+        mage_workspace::figures(root, &namespace),
+        mage_workspace::pages(root, &namespace),
     ] {
         if taken.exists() {
             bail!(
@@ -75,7 +77,13 @@ pub fn measure(
             .arg(&python)
             .arg("--nsys")
             .arg(&nsys.path),
-    )?;
+    )
+    .with_context(|| {
+        format!(
+            "the samples of {namespace} are whole and kept; go on with: mage-profile run --experiment {} --namespace {namespace} --inputs artifacts/{namespace}-kernels/inputs, then mage-export --namespace {namespace}, then mage-plot --namespace {namespace}",
+            experiment.name
+        )
+    })?;
     let evidence = mage_export::evidence(root, &namespace)?;
     mage_export::write(root, &evidence)?;
     let outputs = mage_plot::draw(root, &namespace)?;

@@ -4,10 +4,11 @@ mod measure;
 mod replay;
 
 use crate::table::Rows;
+use anyhow::bail;
 use clap::Args;
 use mage_evidence::experiment::{self, Experiment};
 use mage_harness::bench::check_runnable;
-use mage_kernels::launch::Gpu;
+use mage_kernels::launch::{Absent, Gpu};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -40,7 +41,12 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
     }
     let gpu = match arguments.replay {
         true => Err("asked to replay".to_string()),
-        false => Gpu::open().map_err(|absent| absent.to_string()),
+        false => match Gpu::open() {
+            Err(Absent::Broken(reason)) => bail!(
+                "the NVIDIA driver is there and cannot start ({reason}); mend it (`nvidia-smi` says more), or replay with --replay"
+            ),
+            gpu => gpu.map_err(|absent| absent.to_string()),
+        },
     };
     let namespace = match gpu {
         Ok(gpu) => measure::measure(root, &experiment, arguments, &gpu)?,

@@ -14,6 +14,7 @@ pub fn replay(root: &Path, experiment: &Experiment, namespace: &str) -> anyhow::
             "{namespace} has no whole set of artifacts here; measure it on a machine with a GPU"
         )
     })?;
+    mage_export::measured_as(root, namespace, experiment)?;
     mage_export::check(root, &evidence)?;
     println!(
         "evidence: {} files exported again from the artifacts, each as committed",

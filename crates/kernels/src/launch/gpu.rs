@@ -1,8 +1,8 @@
 //! The device, its context and the one stream that everything runs on.
 
 use super::{LaunchError, failed};
-use cudarc::driver::sys::{self, CUdevice_attribute as Attribute};
-use cudarc::driver::{CudaContext, CudaStream, result};
+use cudarc::driver::sys::{self, CUdevice_attribute as Attribute, CUresult};
+use cudarc::driver::{CudaContext, CudaStream, DriverError, result};
 use std::fmt;
 use std::sync::Arc;
 
@@ -18,15 +18,18 @@ pub struct Gpu {
 pub enum Absent {
     /// The driver's library is not installed.
     NoDriver,
-    /// The driver is there but finds no device, or cannot start.
-    NoDevice(String),
+    /// The driver is there and finds no device.
+    NoDevice,
+    /// The driver is there and cannot start.
+    Broken(String),
 }
 
 impl fmt::Display for Absent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoDriver => write!(f, "no NVIDIA driver (libcuda) is installed"),
-            Self::NoDevice(reason) => write!(f, "the NVIDIA driver finds no device ({reason})"),
+            Self::NoDevice => write!(f, "the NVIDIA driver finds no device"),
+            Self::Broken(reason) => write!(f, "the NVIDIA driver cannot start ({reason})"),
         }
     }
 }
@@ -45,7 +48,10 @@ impl Gpu {
         if !present {
             return Err(Absent::NoDriver);
         }
-        let absent = |error: cudarc::driver::DriverError| Absent::NoDevice(error.to_string());
+        let absent = |error: DriverError| match error.0 {
+            CUresult::CUDA_ERROR_NO_DEVICE => Absent::NoDevice,
+            _ => Absent::Broken(error.to_string()),
+        };
         let context = CudaContext::new(0).map_err(absent)?;
         let stream = context.new_stream().map_err(absent)?;
         Ok(Self { context, stream })

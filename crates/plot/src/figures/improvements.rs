@@ -23,6 +23,8 @@ struct Change<'a> {
     after: f64,
     kernel_before: Option<&'a str>,
     kernel_after: Option<&'a str>,
+    /// Whether the same object ran; `None` where the evidence does not say.
+    control: Option<bool>,
 }
 
 impl Change<'_> {
@@ -30,13 +32,8 @@ impl Change<'_> {
         number::change(self.before, self.after)
     }
 
-    /// Whether the same kernel ran; `None` where the evidence does not say.
-    fn control(&self) -> Option<bool> {
-        Some(self.kernel_before? == self.kernel_after?)
-    }
-
     fn status(&self) -> Option<&'static str> {
-        self.control()
+        self.control
             .map(|same| if same { "control" } else { "rewritten" })
     }
 }
@@ -91,6 +88,7 @@ fn change<'a>(op: &'a OperationSummary, baseline: &'a Summary) -> Option<Change<
         return None;
     }
     let before = before.implementations.get(RUST)?;
+    let control = after.same_kernel(before);
     let us = |case: &CaseSummary| case.kernel_time.map(|k| k.mean_us);
     Some(Change {
         op,
@@ -98,6 +96,7 @@ fn change<'a>(op: &'a OperationSummary, baseline: &'a Summary) -> Option<Change<
         after: us(after)?,
         kernel_before: before.kernel.as_deref(),
         kernel_after: after.kernel.as_deref(),
+        control,
     })
 }
 
@@ -123,7 +122,7 @@ fn panel_of(data: &Data, baseline: &Summary, place: usize, change: &Change<'_>) 
         row.strong = false;
     }
     let percent = number::percent(change.percent());
-    let tag = match change.control() {
+    let tag = match change.control {
         Some(true) => (format!("control: {percent}"), false),
         _ => (percent, true),
     };
@@ -145,7 +144,7 @@ fn notes(data: &Data, baseline: &Summary, place: usize, changes: &[Change<'_>]) 
             format!("Rust in {}, the session of all other bars.", data.namespace),
         ),
     ];
-    if changes.iter().any(|c| c.control() == Some(true)) {
+    if changes.iter().any(|c| c.control == Some(true)) {
         notes.push(Note::new(
             "A control ran the same kernel in both sessions: its change is what the measurement \
              cannot resolve.",

@@ -115,6 +115,22 @@ fn lede(data: &Data) -> String {
     )
 }
 
+/// Each remark of the captures once, with the number of captures that have it.
+fn notes(data: &Data) -> Vec<String> {
+    let mut counts: Vec<(&str, u64)> = Vec::new();
+    let captures = data.profiles.iter().flat_map(|p| &p.captures);
+    for note in captures.flat_map(|capture| &capture.notes) {
+        match counts.iter_mut().find(|(known, _)| *known == note.as_str()) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((note, 1)),
+        }
+    }
+    counts
+        .into_iter()
+        .map(|(note, count)| format!("{}: {note}", number::plural(count, "capture", "captures")))
+        .collect()
+}
+
 /// What the evidence says of its own origin.
 fn facts(data: &Data) -> Vec<(&'static str, String)> {
     let r = &data.results;
@@ -165,12 +181,15 @@ fn facts(data: &Data) -> Vec<(&'static str, String)> {
         let captures = number::plural(profiles.captures.len() as u64, "capture", "captures");
         facts.push(("Kernel time", format!("{captures}, {}", profiles.backend)));
     }
+    for note in notes(data) {
+        facts.push(("Remark", note));
+    }
     facts.push(("Correctness", checks(data)));
     if let Some(p) = &r.provenance {
         let commit = p.tree.commit.as_deref().unwrap_or("no commit known");
         let state = match p.tree.state {
             TreeState::Clean => "exactly that commit",
-            TreeState::Untracked => "that commit and files that it does not know",
+            TreeState::Untracked => "that commit and source files that it does not know",
             TreeState::Dirty => "that commit with changes",
             TreeState::Unknown => "state not known",
         };

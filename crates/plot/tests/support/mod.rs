@@ -134,6 +134,7 @@ fn case(
             passed: true,
             max_abs_error: 1e-6,
             max_abs_error_fp64: Some(1e-6),
+            max_error_share: Some(0.01),
             rtol: 1e-4,
             atol: 1e-4,
             checked_elements: op.output_elements(dims) as u64,
@@ -279,6 +280,7 @@ fn capture(op: Operation, name: &str, v: &Values, index: u32, of: u32) -> Captur
         session_id: format!("{op}-{name}-{}", index + 1),
         report_dir: format!("captures/{op}-{index}.json"),
         status: "passed".to_string(),
+        notes: Vec::new(),
         kernel_time_us: None,
         kernel_metrics: vec![row; (v.launches * iterations) as usize],
     }

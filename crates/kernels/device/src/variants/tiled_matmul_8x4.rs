@@ -8,7 +8,7 @@
 //!   each. Two barriers a step.
 //! - **Dims**: m a multiple of 128, n of 64, k of 32.
 //! - **Effect**: a quarter fewer shared reads a multiply-add, against half the blocks and more registers a
-//!   thread; kernel time stays within a few percent, which is why it is rejected.
+//!   thread. The original note measured it within a few percent of its parent and rejected it.
 
 use crate::gpu::{F32x4, In, Out, barrier, block_x, block_y, fma, kernel, shared, thread_x};
 use core::array::from_fn;
