@@ -1,6 +1,7 @@
 //! Evidence as data: the vocabulary, schema, validation and statistics that every other crate shares.
 //!
-//! This crate has no GPU, no clock and no process in it; only [`store`] touches files.
+//! This crate has no GPU, no clock and no process in it; only [`store`] reads and
+//! writes files, and [`experiment`] lists the specs.
 //! The words are used everywhere in one sense: an *experiment* names *operations*; an operation is
 //! measured in each *implementation*; a Rust implementation runs a kernel *variant*; a harness run has
 //! *rounds* of *samples*; a profile has *captures* of *launches*; both are stored in a *namespace*.
