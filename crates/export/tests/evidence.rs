@@ -149,7 +149,7 @@ fn altered_artifacts_are_refused_by_file_and_field() {
         (
             capture,
             |v| v["requested_iterations"] = json!(50),
-            &["gelu-rust-1.json", "launches in iteration"],
+            &["gelu-rust-1.json", "expected below 50"],
         ),
         (
             capture,
