@@ -14,6 +14,36 @@ pub struct Launch {
     pub dynamic_shared_bytes: u32,
 }
 
+/// The architecture that an object is compiled for, and with it the devices that run it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Every device from compute capability 8.0 on: the driver compiles the object for the one at hand.
+    Sm80,
+    /// Compute capability 9.0 alone: instructions that neither older nor newer devices have (`wgmma`).
+    Sm90a,
+}
+
+impl Target {
+    /// Every target.
+    pub const ALL: [Self; 2] = [Self::Sm80, Self::Sm90a];
+
+    /// The name that compilers know, `sm_80`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sm80 => "sm_80",
+            Self::Sm90a => "sm_90a",
+        }
+    }
+
+    /// Whether a device of this compute capability, major and minor, runs the objects.
+    pub fn runs_on(self, capability: (u32, u32)) -> bool {
+        match self {
+            Self::Sm80 => capability >= (8, 0),
+            Self::Sm90a => capability == (9, 0),
+        }
+    }
+}
+
 /// What became of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -40,6 +70,12 @@ pub struct Variant {
     pub block: [u32; 3],
     /// Shared bytes of a block that the object declares.
     pub static_shared_bytes: u32,
+    /// Shared bytes of a block that the launch gives on top.
+    pub dynamic_shared_bytes: u32,
+    /// Blocks of a cluster along x, which its object demands (`.reqnctapercluster`); 1 for no cluster.
+    pub cluster: u32,
+    /// What its object is compiled for.
+    pub target: Target,
     /// What it does, in one sentence.
     pub summary: &'static str,
     /// Blocks for dims of the operation.
@@ -66,7 +102,7 @@ impl Variant {
         Launch {
             grid: (self.grid)(dims),
             block: self.block,
-            dynamic_shared_bytes: 0,
+            dynamic_shared_bytes: self.dynamic_shared_bytes,
         }
     }
 
@@ -114,6 +150,9 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [16, 16, 1],
         static_shared_bytes: 2 * 16 * 16 * 4,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "One output a thread from 16 x 16 tiles in shared memory.",
         grid: |dims| [dims[1].div_ceil(16), dims[0].div_ceil(16), 1],
         limits: &[],
@@ -126,6 +165,9 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: (64 * 32 + 32 * 64) * 4,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "4 x 4 outputs a thread in registers, 64 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 64, 1],
         limits: &[multiple(0, 64), multiple(1, 64), multiple(2, 32)],
@@ -138,6 +180,9 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Rejected,
         block: [256, 1, 1],
         static_shared_bytes: (128 * 32 + 32 * 64) * 4,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "8 x 4 outputs a thread in registers, 128 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 32)],
@@ -150,6 +195,9 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "One output a thread, bias and GELU in one pass.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
@@ -162,6 +210,9 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: 256 * 4,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A block of 256 threads a row, partial sums halved in shared memory.",
         grid: |dims| [dims[0], 1, 1],
         limits: &[],
@@ -174,6 +225,9 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A warp a row, partial sums meet in shuffles, quads in place of floats.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4)],
@@ -186,6 +240,9 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Rejected,
         block: [256, 1, 1],
         static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A warp a row, the row's quads held in an array of each lane.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[Limit {
@@ -202,6 +259,9 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "One output a thread, the channel fastest.",
         grid: |dims| one_a_thread(dims[0] * dims[0] * dims[1]),
         limits: &[],
@@ -214,6 +274,9 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "One output a thread, the edges of its node in turn.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
@@ -252,11 +315,16 @@ pub fn general(operation: Operation) -> &'static Variant {
         .expect("a test holds that every operation has a general variant")
 }
 
-/// The variant that runs where `requested` is asked for: itself if it takes `dims`, else the general one.
-pub fn dispatch(requested: &'static Variant, dims: &[u32]) -> &'static Variant {
-    match requested.takes(dims) {
-        Ok(()) => requested,
-        Err(_) => general(requested.operation),
+/// The variant that runs where `requested` is asked for: itself if it takes `dims` and a device of this compute
+/// capability runs it, else the general one.
+pub fn dispatch(
+    requested: &'static Variant,
+    dims: &[u32],
+    capability: (u32, u32),
+) -> &'static Variant {
+    match requested.target.runs_on(capability) && requested.takes(dims).is_ok() {
+        true => requested,
+        false => general(requested.operation),
     }
 }
 
@@ -293,6 +361,7 @@ mod tests {
             let roots = of(operation).filter(|v| v.parent.is_none()).count();
             assert_eq!(roots, 1, "{operation}");
             assert!(general(operation).limits.is_empty(), "{operation}");
+            assert_eq!(general(operation).target, Target::Sm80, "{operation}");
         }
         let ids = Operation::ALL.map(|operation| general(operation).id);
         assert_eq!(
@@ -341,7 +410,7 @@ mod tests {
             variant.takes(dims).unwrap();
             let launch = variant.launch(dims);
             assert_eq!((launch.grid, launch.block), (grid, block), "{id}");
-            assert_eq!(launch.dynamic_shared_bytes, 0, "{id}");
+            assert_eq!(launch.grid[0] % variant.cluster, 0, "{id}");
         }
     }
 
@@ -381,10 +450,25 @@ mod tests {
         ];
         for (requested, dims, runs) in cases {
             assert_eq!(
-                dispatch(find(requested).unwrap(), dims).id,
+                dispatch(find(requested).unwrap(), dims, (9, 0)).id,
                 runs,
                 "{dims:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_device_that_lacks_the_instructions_runs_the_general_variant() {
+        assert!(Target::Sm80.runs_on((8, 0)) && Target::Sm80.runs_on((12, 1)));
+        assert!(!Target::Sm80.runs_on((7, 5)));
+        assert!(Target::Sm90a.runs_on((9, 0)));
+        for variant in VARIANTS.iter().filter(|v| v.target == Target::Sm90a) {
+            let dims = [1024, 1024, 1024];
+            let runs = |capability| dispatch(variant, &dims, capability).id;
+            assert_eq!(runs((9, 0)), variant.id);
+            for other in [(8, 0), (8, 9), (10, 0), (12, 0)] {
+                assert_eq!(runs(other), general(variant.operation).id, "{other:?}");
+            }
         }
     }
 
