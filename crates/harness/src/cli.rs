@@ -69,7 +69,7 @@ enum SuiteName {
     Small,
     /// The shapes that are measured.
     Default,
-    /// Both.
+    /// Both, and values at the edge of what kernels can represent.
     All,
 }
 
@@ -231,6 +231,9 @@ fn check_suites(root: &Path, arguments: CheckArguments) -> anyhow::Result<()> {
     let mut cases = Vec::new();
     if arguments.suite != SuiteName::Default {
         cases.extend(suite::SMALL);
+    }
+    if arguments.suite == SuiteName::All {
+        cases.extend(suite::DOMAIN);
     }
     if arguments.suite != SuiteName::Small {
         cases.extend(suite::DEFAULT);
