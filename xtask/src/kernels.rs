@@ -289,7 +289,9 @@ fn common_sources(root: &Path) -> Result<Vec<String>> {
         format!("{DEVICE}/src/lib.rs"),
         format!("{DEVICE}/src/variants/mod.rs"),
     ];
-    let mut directories = vec![format!("{DEVICE}/src/gpu")];
+    let mut directories = ["gpu", "parts"]
+        .map(|name| format!("{DEVICE}/src/{name}"))
+        .to_vec();
     while let Some(directory) = directories.pop() {
         let path = root.join(&directory);
         let entries = path

@@ -10,6 +10,18 @@ pub mod layer_norm;
 pub mod layer_norm_tile;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_warp"))]
 pub mod layer_norm_warp;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_ffma_128x64"))]
+pub mod matmul_ffma_128x64;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_mma_f16x3"))]
+pub mod matmul_mma_f16x3;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3"))]
+pub mod matmul_wgmma_f16x3;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3_blocks"))]
+pub mod matmul_wgmma_f16x3_blocks;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3_blocks_swapped"))]
+pub mod matmul_wgmma_f16x3_blocks_swapped;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3_cluster"))]
+pub mod matmul_wgmma_f16x3_cluster;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor"))]
 pub mod neighbor;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "tiled_matmul"))]

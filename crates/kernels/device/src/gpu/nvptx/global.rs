@@ -16,6 +16,15 @@ impl<T: Copy> In<T> {
     }
 }
 
+impl<T> In<T> {
+    /// The array from the element at `index` on.
+    #[inline(always)]
+    pub fn from(self, index: u32) -> Self {
+        // SAFETY: as for `get`; the kernel reads from the result only what the whole array has.
+        Self(unsafe { self.0.add(index as usize) })
+    }
+}
+
 impl In<f32> {
     /// The elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
     #[inline(always)]
@@ -41,6 +50,16 @@ impl<T: Copy> Out<T> {
 }
 
 impl Out<f32> {
+    /// Writes the elements `2 * pair` and `2 * pair + 1`, in one 64-bit access.
+    #[inline(always)]
+    pub fn set2(self, pair: u32, value: [f32; 2]) {
+        /// Two consecutive floats.
+        #[repr(C, align(8))]
+        struct Pair([f32; 2]);
+        // SAFETY: as for `set`; arrays are aligned to 16 bytes, and so to 8 is every second element.
+        unsafe { *self.0.cast::<Pair>().add(pair as usize) = Pair(value) }
+    }
+
     /// Writes the elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
     #[inline(always)]
     pub fn set4(self, quad: u32, value: F32x4) {

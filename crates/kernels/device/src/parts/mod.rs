@@ -1,0 +1,4 @@
+//! What several variants are made of.
+
+pub mod f16x3;
+pub mod full_range;
