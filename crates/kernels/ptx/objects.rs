@@ -6,8 +6,6 @@
     Object { variant: "matmul_ffma_128x64", target: "sm_80", ptx: include_str!("matmul_ffma_128x64.sm_80.ptx") },
     Object { variant: "matmul_mma_f16x3", target: "sm_80", ptx: include_str!("matmul_mma_f16x3.sm_80.ptx") },
     Object { variant: "matmul_wgmma_f16x3", target: "sm_90a", ptx: include_str!("matmul_wgmma_f16x3.sm_90a.ptx") },
-    Object { variant: "matmul_wgmma_f16x3_blocks", target: "sm_90a", ptx: include_str!("matmul_wgmma_f16x3_blocks.sm_90a.ptx") },
-    Object { variant: "matmul_wgmma_f16x3_blocks_swapped", target: "sm_90a", ptx: include_str!("matmul_wgmma_f16x3_blocks_swapped.sm_90a.ptx") },
     Object { variant: "matmul_wgmma_f16x3_cluster", target: "sm_90a", ptx: include_str!("matmul_wgmma_f16x3_cluster.sm_90a.ptx") },
     Object { variant: "bias_gelu", target: "sm_80", ptx: include_str!("bias_gelu.sm_80.ptx") },
     Object { variant: "layer_norm", target: "sm_80", ptx: include_str!("layer_norm.sm_80.ptx") },

@@ -81,15 +81,15 @@ kernel! {
                 halves.set4(buffer + HALF + quads[quad], b_low[quad]);
             }
             publish_to_wgmma();
+            // The first time round there is no product to wait for, and zero is added.
+            products.wait(&mut [&mut high, &mut low]);
+            products.add_to(&mut sums);
             let pairs: [_; 4] = from_fn(|i| split_rows(raw_a[i], &mut largest_a));
             step += STEP;
             if step < k {
                 (a_rows, b_column) = (a_rows.from(STEP), b_column.from((STEP - 16) * n));
                 (raw_a, raw_b) = (load_rows(a_rows, k), load_column(&mut b_column, n));
             }
-            // The first time round there is no product to wait for, and zero is added.
-            products.wait(&mut [&mut high, &mut low]);
-            products.add_to(&mut sums);
             barrier();
             (high, low) = (pairs.map(|(high, _)| high), pairs.map(|(_, low)| low));
             multiply(&mut products, &mut high, &mut low, Columns::swizzled(halves, buffer));

@@ -16,10 +16,6 @@ pub mod matmul_ffma_128x64;
 pub mod matmul_mma_f16x3;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3"))]
 pub mod matmul_wgmma_f16x3;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3_blocks"))]
-pub mod matmul_wgmma_f16x3_blocks;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3_blocks_swapped"))]
-pub mod matmul_wgmma_f16x3_blocks_swapped;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3_cluster"))]
 pub mod matmul_wgmma_f16x3_cluster;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor"))]

@@ -3,7 +3,9 @@
 //!
 //! The order is [`Accumulators::fence`], any number of [`Accumulators::multiply`], [`Accumulators::commit`],
 //! [`Accumulators::wait`]. In between neither the accumulators nor the pairs of a may be touched, which is why
-//! fence and wait name them: so no access moves past either.
+//! fence and wait name them: so the compiler moves no access past either. ptxas does not know that products still
+//! read the pairs once it has seen the last of them: it gives their registers to values that are made before the
+//! wait. So pairs for the next products are made after it.
 
 use crate::gpu::Shared;
 use core::arch::asm;
@@ -34,15 +36,6 @@ impl Columns {
         const LEADING: u64 = 1 << 16;
         let address = (array.address() + 16 * quad) >> 4 & 0x3fff;
         Self(LAYOUT | STRIDE | LEADING | u64::from(address))
-    }
-
-    /// b from the quad `quad` of `array` on, without swizzle: eight quads of eight columns make a block of 8 by 8
-    /// values; blocks that follow each other along K lie `along_k` quads apart, and along the columns
-    /// `along_columns`.
-    #[inline(always)]
-    pub fn blocks<const N: usize>(array: Shared<u32, N>, quad: u32, along_k: u32, along_columns: u32) -> Self {
-        let address = (array.address() + 16 * quad) >> 4 & 0x3fff;
-        Self(u64::from(along_columns) << 32 | u64::from(along_k) << 16 | u64::from(address))
     }
 
     /// The same columns, `steps` steps of 16 further along K: 32 bytes each.
