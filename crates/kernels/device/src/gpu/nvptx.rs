@@ -16,11 +16,11 @@ pub use cluster::{cluster_arrive, cluster_rank, cluster_wait};
 pub use global::{In, Out};
 pub use grid::{barrier, barrier_or, block_x, block_y, block_z, thread_x, thread_y, threads_x, threads_y};
 pub(crate) use kernel::kernel;
-pub use maths::{div, exp, fma, max_magnitude, reciprocal, rsqrt};
+pub use maths::{div, exp, fma, reciprocal, rsqrt};
 pub use mbarrier::Mbarrier;
 pub use shared::Shared;
 #[allow(unused_imports)] // not every variant has a shared array
 pub(crate) use shared::shared;
-pub use tensor::{mma_f16, split_f16};
-pub use warp::{broadcast, shuffle_down};
+pub use tensor::{max_magnitude_f16, mma_f16, split_f16};
+pub use warp::{barrier_of_warp, broadcast, exchange, shuffle_down, uniform};
 pub use wgmma::{Accumulators, Columns, Pairs, give_registers, publish_to_wgmma, take_registers};

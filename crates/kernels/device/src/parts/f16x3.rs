@@ -3,13 +3,13 @@
 //! left out, `l l'`, is below `2^-22` of it.
 //!
 //! **Domain.** The sum represents x within a relative error of `2^-22` or an absolute one of `2^-33`, whichever
-//! is more. A [`Largest`] follows the largest magnitude of a segment: the elements of a row of A, or of a column
-//! of B, that one thread splits. In the domain it is zero, or from `2^-10` to `2^7`. So no half overflows, and
-//! each element is represented within `2^-22` of the largest of its segment: what FP32 itself gives, by norm.
-//! A tile that meets a segment outside of the domain, infinities and NaN included, computes its outputs from
-//! the FP32 values instead ([`full_range`](crate::parts::full_range)).
+//! is more. A [`Largest`] follows the largest magnitude of a segment: elements of a row of A, or of a column of B,
+//! that are split together. In the domain it is zero, or, as binary16 rounds it, from `2^-10` to `2^7`. So no half
+//! overflows, and each element is represented within `2^-22` of the largest of its segment: what FP32 itself
+//! gives, by norm. A tile that meets a segment outside of the domain, infinities and NaN included, computes its
+//! outputs from the FP32 values instead ([`full_range`](crate::parts::full_range)).
 
-use crate::gpu::{F32x4, In, max_magnitude, split_f16};
+use crate::gpu::{F32x4, In, exchange, max_magnitude_f16, split_f16};
 use core::array::from_fn;
 
 /// Factor of each value before it is split: it lifts low halves out of what binary16 cannot represent.
@@ -17,25 +17,36 @@ const SCALE: f32 = 256.0;
 /// What undoes it in a product.
 pub const UNSCALE: f32 = 1.0 / (SCALE * SCALE);
 
-/// The largest magnitude of a segment.
+/// The largest magnitudes of the high halves of a segment, those of every other element in each half.
 #[derive(Clone, Copy)]
-pub struct Largest(f32);
+pub struct Largest(u32);
 
 impl Largest {
     /// Of no element.
-    pub const NONE: Self = Self(0.0);
+    pub const NONE: Self = Self(0);
 
     /// Whether the segment lies in the domain; a NaN does not.
     #[inline(always)]
     pub fn fits(self) -> bool {
-        self.0 == 0.0 || (self.0 >= 1.0 / 1024.0 && self.0 <= 128.0)
+        /// `2^-10` and `2^7` times 256, as binary16; the order of magnitudes is that of their bits.
+        const LEAST: u32 = 0x3400;
+        const MOST: u32 = 0x7800;
+        let largest = (self.0 & 0xffff).max(self.0 >> 16);
+        largest == 0 || (largest >= LEAST && largest <= MOST)
+    }
+
+    /// Of this segment and that of the lane whose number differs in the bits of `lanes`.
+    #[inline(always)]
+    pub fn with_lane(self, lanes: u32) -> Self {
+        Self(max_magnitude_f16(self.0, exchange(self.0, lanes)))
     }
 
     /// Halves of two elements of the segment, which it counts: `(high, low)`.
     #[inline(always)]
-    fn split(&mut self, first: f32, second: f32) -> (u32, u32) {
-        self.0 = max_magnitude(max_magnitude(self.0, first), second);
-        split_f16(first * SCALE, second * SCALE)
+    pub fn split(&mut self, first: f32, second: f32) -> (u32, u32) {
+        let (high, low) = split_f16(first * SCALE, second * SCALE);
+        self.0 = max_magnitude_f16(self.0, high);
+        (high, low)
     }
 }
 
