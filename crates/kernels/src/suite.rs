@@ -71,9 +71,9 @@ pub const SMALL: [Case; 10] = [
 /// far below.
 #[rustfmt::skip]
 pub const DOMAIN: [Case; 3] = [
-    case("matmul-256x128x256",       Matmul,   &[256, 128, 256], Generated),
-    case("matmul-256x128x256-large", Matmul,   &[256, 128, 256], Constant(1e5)),
-    case("matmul-256x128x256-tiny",  Matmul,   &[256, 128, 256], Constant(1e-6)),
+    case("matmul-256x256x512",       Matmul,   &[256, 256, 512], Generated),
+    case("matmul-256x256x512-large", Matmul,   &[256, 256, 512], Constant(1e5)),
+    case("matmul-256x256x512-tiny",  Matmul,   &[256, 256, 512], Constant(1e-6)),
 ];
 
 /// The shapes of the published experiments, one an operation and in [`Operation::ALL`]'s order.

@@ -76,6 +76,9 @@ pub struct Variant {
     pub cluster: u32,
     /// What its object is compiled for.
     pub target: Target,
+    /// Bytes of scratch memory in global memory for dims of the operation, or none. A variant that has some lets the
+    /// blocks of its grid wait for each other, so that every one of them must be resident.
+    scratch_bytes: Option<fn(&[u32]) -> usize>,
     /// What it does, in one sentence.
     pub summary: &'static str,
     /// Blocks for dims of the operation.
@@ -104,6 +107,11 @@ impl Variant {
             block: self.block,
             dynamic_shared_bytes: self.dynamic_shared_bytes,
         }
+    }
+
+    /// Bytes of scratch memory, zero before the first launch, that launches for `dims` take as their last argument.
+    pub fn scratch_bytes(&self, dims: &[u32]) -> Option<usize> {
+        self.scratch_bytes.map(|bytes| bytes(dims))
     }
 
     /// Whether the variant computes the operation for `dims`.
@@ -153,6 +161,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        scratch_bytes: None,
         summary: "One output a thread from 16 x 16 tiles in shared memory.",
         grid: |dims| [dims[1].div_ceil(16), dims[0].div_ceil(16), 1],
         limits: &[],
@@ -168,6 +177,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        scratch_bytes: None,
         summary: "4 x 4 outputs a thread in registers, 64 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 64, 1],
         limits: &[multiple(0, 64), multiple(1, 64), multiple(2, 32)],
@@ -183,6 +193,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        scratch_bytes: None,
         summary: "8 x 4 outputs a thread in registers, 128 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 32)],
@@ -198,6 +209,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        scratch_bytes: None,
         summary: "8 x 8 outputs a thread in registers, 128 x 64 a block, two buffers.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 16)],
@@ -213,6 +225,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        scratch_bytes: None,
         summary: "Three binary16 products an FP32 one on tensor cores, 128 x 64 a block.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 64)],
@@ -228,6 +241,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm90a,
+        scratch_bytes: None,
         summary: "The three products by warpgroups, which read B from shared memory themselves.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 64)],
@@ -243,6 +257,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 3 * 32_768 + 32_768 + 64,
         cluster: 2,
         target: Target::Sm90a,
+        scratch_bytes: None,
         summary: "128 x 128 a cluster of two blocks, each half of K; one warpgroup splits B.",
         grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 128), multiple(2, 128)],
@@ -258,6 +273,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        scratch_bytes: None,
         summary: "One output a thread, bias and GELU in one pass.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
@@ -273,6 +289,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        scratch_bytes: None,
         summary: "A block of 256 threads a row, partial sums halved in shared memory.",
         grid: |dims| [dims[0], 1, 1],
         limits: &[],
@@ -288,6 +305,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        scratch_bytes: None,
         summary: "A warp a row, partial sums meet in shuffles, quads in place of floats.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4)],
@@ -303,6 +321,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        scratch_bytes: None,
         summary: "A warp a row, the row's quads held in an array of each lane.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[Limit {
@@ -322,6 +341,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        scratch_bytes: None,
         summary: "One output a thread, the channel fastest.",
         grid: |dims| one_a_thread(dims[0] * dims[0] * dims[1]),
         limits: &[],
@@ -337,6 +357,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        scratch_bytes: None,
         summary: "One output a thread, the edges of its node in turn.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
