@@ -215,6 +215,22 @@ pub static VARIANTS: &[Variant] = &[
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 16)],
     },
     Variant {
+        id: "matmul_ffma_halves",
+        operation: Operation::Matmul,
+        parent: Some("matmul_ffma_128x64"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [256, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 3 * 26_624,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
+        summary: "Two groups of threads a block, each half of every step; copies two steps ahead.",
+        grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
+        limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 32)],
+    },
+    Variant {
         id: "matmul_mma_f16x3",
         operation: Operation::Matmul,
         parent: Some("matmul_ffma_128x64"),
@@ -261,6 +277,86 @@ pub static VARIANTS: &[Variant] = &[
         summary: "128 x 128 a cluster of two blocks, each half of K; one warpgroup splits B.",
         grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 128), multiple(2, 128)],
+    },
+    Variant {
+        id: "matmul_wgmma_f16x3_stream",
+        operation: Operation::Matmul,
+        parent: Some("matmul_wgmma_f16x3_cluster"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [512, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 6 * 32_768 + 32_768 + 128,
+        cluster: 4,
+        target: Target::Sm90a,
+        scratch_bytes: None,
+        summary: "Bulk copies bring each row of B to two blocks, where two warpgroups split it.",
+        grid: |dims| [4 * (dims[1] / 128), dims[0] / 256, 1],
+        limits: &[multiple(0, 256), multiple(1, 128), multiple(2, 128)],
+    },
+    Variant {
+        id: "matmul_presplit_b",
+        operation: Operation::Matmul,
+        parent: Some("matmul_wgmma_f16x3_cluster"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [384, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 5 * 32_768 + 32_768 + 96,
+        cluster: 4,
+        target: Target::Sm90a,
+        scratch_bytes: Some(|dims| split_tiles(dims[1], dims[2])),
+        summary: "The grid splits B once; bulk copies bring it to two blocks, and warps split A.",
+        grid: |dims| [4 * (dims[1] / 128), dims[0] / 256, 1],
+        limits: &[tiles(0, 256, 1024), tiles(1, 128, 1024), multiple(2, 128)],
+    },
+    Variant {
+        id: "matmul_presplit",
+        operation: Operation::Matmul,
+        parent: Some("matmul_wgmma_f16x3_cluster"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [288, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 3 * 65_536 + 32_768 + 64,
+        cluster: 2,
+        target: Target::Sm90a,
+        scratch_bytes: Some(|dims| split_tiles(dims[0] + dims[1], dims[2])),
+        summary: "The grid splits A and B once, into scratch memory; bulk copies feed 128 x 128 a cluster.",
+        grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
+        limits: &[tiles(0, 128, 1024), tiles(1, 128, 1024), multiple(2, 256)],
+    },
+    Variant {
+        id: "matmul_presplit_rows",
+        operation: Operation::Matmul,
+        parent: Some("matmul_presplit"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [288, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 3 * 65_536 + 32_768 + 64,
+        cluster: 4,
+        target: Target::Sm90a,
+        scratch_bytes: Some(|dims| split_tiles(dims[0] + dims[1], dims[2])),
+        summary: "A copy of A serves two blocks, 128 x 256 a cluster of four.",
+        grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
+        limits: &[tiles(0, 128, 1024), tiles(1, 256, 1024), multiple(2, 256)],
+    },
+    Variant {
+        id: "matmul_presplit_both",
+        operation: Operation::Matmul,
+        parent: Some("matmul_presplit_rows"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [288, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 3 * 65_536 + 32_768 + 64,
+        cluster: 8,
+        target: Target::Sm90a,
+        scratch_bytes: Some(|dims| split_tiles(dims[0] + dims[1], dims[2])),
+        summary: "Copies of A and of B serve two blocks each, 256 x 256 a cluster of eight.",
+        grid: |dims| [4 * (dims[1] / 128), dims[0] / 256, 1],
+        limits: &[tiles(0, 256, 1024), tiles(1, 256, 1024), multiple(2, 256)],
     },
     Variant {
         id: "bias_gelu",
@@ -372,6 +468,22 @@ const fn multiple(dim: usize, of: u32) -> Limit {
     }
 }
 
+/// A dim in whole tiles of `of`, of which a device holds the blocks up to `at_most` at once.
+const fn tiles(dim: usize, of: u32, at_most: u32) -> Limit {
+    Limit {
+        dim,
+        multiple_of: of,
+        at_most,
+    }
+}
+
+/// Bytes of the halves of so many rows of A and columns of B, of a word a tile of 128 by 64, and of the word of the
+/// grid's barrier.
+fn split_tiles(rows_and_columns: u32, k: u32) -> usize {
+    let tiles = (rows_and_columns / 128 * (k / 64)) as usize;
+    (tiles * (128 * 64 + 1) + 1) * 4
+}
+
 /// Blocks of 256 threads for so many outputs, fewer than 2^31.
 fn one_a_thread(outputs: u32) -> [u32; 3] {
     [outputs.div_ceil(256), 1, 1]
@@ -459,7 +571,7 @@ mod tests {
 
     #[test]
     fn launches_have_the_published_shapes() {
-        let cases: [(&str, &[u32], [u32; 3], [u32; 3]); 13] = [
+        let cases: [(&str, &[u32], [u32; 3], [u32; 3]); 19] = [
             (
                 "tiled_matmul",
                 &[1024, 1024, 1024],
@@ -485,6 +597,12 @@ mod tests {
                 [128, 1, 1],
             ),
             (
+                "matmul_ffma_halves",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [256, 1, 1],
+            ),
+            (
                 "matmul_mma_f16x3",
                 &[1024, 1024, 1024],
                 [16, 8, 1],
@@ -501,6 +619,36 @@ mod tests {
                 &[1024, 1024, 1024],
                 [16, 8, 1],
                 [384, 1, 1],
+            ),
+            (
+                "matmul_wgmma_f16x3_stream",
+                &[1024, 1024, 1024],
+                [32, 4, 1],
+                [512, 1, 1],
+            ),
+            (
+                "matmul_presplit_b",
+                &[1024, 1024, 1024],
+                [32, 4, 1],
+                [384, 1, 1],
+            ),
+            (
+                "matmul_presplit",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [288, 1, 1],
+            ),
+            (
+                "matmul_presplit_rows",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [288, 1, 1],
+            ),
+            (
+                "matmul_presplit_both",
+                &[1024, 1024, 1024],
+                [32, 4, 1],
+                [288, 1, 1],
             ),
             ("bias_gelu", &[4096, 768], [12_288, 1, 1], [256, 1, 1]),
             ("layer_norm", &[4096, 768], [4096, 1, 1], [256, 1, 1]),
@@ -575,6 +723,13 @@ mod tests {
                 assert_eq!(runs(other), general(variant.operation).id, "{other:?}");
             }
         }
+    }
+
+    #[test]
+    fn scratch_memory_holds_the_halves_and_what_blocks_tell_each_other() {
+        let bytes = |id| find(id).unwrap().scratch_bytes(&[1024, 1024, 1024]);
+        assert_eq!(bytes("matmul_presplit"), Some(8 << 20 | 256 * 4 + 4));
+        assert_eq!(bytes("tiled_matmul"), None);
     }
 
     #[test]

@@ -2,3 +2,5 @@
 
 pub mod f16x3;
 pub mod full_range;
+pub mod presplit;
+pub mod tiles;

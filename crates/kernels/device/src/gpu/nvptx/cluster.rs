@@ -20,6 +20,13 @@ pub fn cluster_arrive() {
     unsafe { asm!("barrier.cluster.arrive.release.aligned;", options(nostack)) }
 }
 
+/// Tells the cluster that this thread is here, and no more. A [`cluster_wait`] follows.
+#[inline(always)]
+pub fn cluster_enter() {
+    // SAFETY: as for `barrier`.
+    unsafe { asm!("barrier.cluster.arrive.relaxed.aligned;", options(nostack)) }
+}
+
 /// Waits until every thread of the cluster that has not ended has arrived.
 #[inline(always)]
 pub fn cluster_wait() {

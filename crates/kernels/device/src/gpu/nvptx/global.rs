@@ -1,6 +1,7 @@
 //! Kernel parameters: arrays in global memory, each a naked pointer in the object.
 
 use crate::gpu::F32x4;
+use core::arch::asm;
 
 /// An input array. Any number of threads may read any element.
 #[repr(transparent)]
@@ -31,6 +32,29 @@ impl In<f32> {
     pub fn get4(self, quad: u32) -> F32x4 {
         // SAFETY: as for `get`; arrays are aligned to 16 bytes, and so is every fourth element.
         unsafe { *self.0.cast::<F32x4>().add(quad as usize) }
+    }
+}
+
+impl In<f32> {
+    /// The address of the elements from `4 * quad` on.
+    #[inline(always)]
+    pub(super) fn quad(self, quad: u32) -> u64 {
+        self.0 as u64 + 16 * u64::from(quad)
+    }
+}
+
+impl In<f32> {
+    /// As [`get4`](Self::get4), for elements that the block reads once: past the L1 cache, and never merged with other
+    /// accesses.
+    #[inline(always)]
+    pub fn get4_once(self, quad: u32) -> F32x4 {
+        let (x, y, z, w);
+        // SAFETY: as for `get4`; no kernel writes an input.
+        unsafe {
+            asm!("ld.global.nc.L1::no_allocate.v4.f32 {{{}, {}, {}, {}}}, [{}];", out(reg32) x, out(reg32) y,
+                out(reg32) z, out(reg32) w, in(reg64) self.quad(quad), options(readonly, nostack));
+        }
+        F32x4([x, y, z, w])
     }
 }
 

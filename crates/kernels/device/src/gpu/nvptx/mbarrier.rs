@@ -31,6 +31,41 @@ impl Mbarrier {
         unsafe { asm!("mbarrier.arrive.shared.b64 _, [{}];", in(reg32) self.0, options(nostack)) }
     }
 
+    /// Arrives, as [`arrive`](Self::arrive), and has the phase wait for `bytes` of copies as well.
+    #[inline(always)]
+    pub fn arrive_and_expect(self, bytes: u32) {
+        // SAFETY: inside the array that the kernel declared.
+        unsafe {
+            asm!("mbarrier.arrive.expect_tx.shared.b64 _, [{}], {};", in(reg32) self.0, in(reg32) bytes,
+                options(nostack));
+        }
+    }
+
+    /// Arrives at this barrier of block `rank` of the cluster: tells it that this thread is done with reading. It makes
+    /// no writes visible there, which would take a fence of the whole device.
+    #[inline(always)]
+    pub fn arrive_in(self, rank: u32) {
+        // SAFETY: as for `arrive`; the other block has started and has not ended.
+        unsafe {
+            asm!(
+                "{{",
+                ".reg .b32 there;",
+                "mapa.shared::cluster.u32 there, {}, {};",
+                "mbarrier.arrive.shared::cluster.b64 _, [there];",
+                "}}",
+                in(reg32) self.0,
+                in(reg32) rank,
+                options(nostack),
+            );
+        }
+    }
+
+    /// Where it stands in the shared window, in bytes.
+    #[inline(always)]
+    pub(super) fn address(self) -> u32 {
+        self.0
+    }
+
     /// Waits until phase `phase` is complete, of which the last bit counts. It must be the one under way or the
     /// one before.
     #[inline(always)]
@@ -59,4 +94,12 @@ impl Mbarrier {
         }
         complete != 0
     }
+}
+
+/// Makes the barriers that this thread prepared visible to the cluster, and to copies
+/// (`fence.mbarrier_init`); a barrier of the cluster follows.
+#[inline(always)]
+pub fn publish_barriers() {
+    // SAFETY: orders accesses and makes none.
+    unsafe { asm!("fence.mbarrier_init.release.cluster;", options(nostack)) }
 }

@@ -1,6 +1,6 @@
 //! Arrays that the threads of a block share.
 
-use crate::gpu::F32x4;
+use crate::gpu::{F32x4, In};
 use core::arch::asm;
 use core::marker::PhantomData;
 
@@ -122,6 +122,34 @@ impl<const N: usize> Shared<f32, N> {
                 in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w, options(nostack));
         }
     }
+}
+
+impl<const N: usize> Shared<f32, N> {
+    /// Starts a copy of the elements `4 * from_quad .. 4 * from_quad + 4` of `from` to those of this array from
+    /// `4 * quad` on, which goes through no register (`cp.async`).
+    #[inline(always)]
+    pub fn start_copy4(self, quad: u32, from: In<f32>, from_quad: u32) {
+        // SAFETY: inside the arrays that the kernel declared and that the launch gives; both are aligned to 16 bytes,
+        // and so is every quad.
+        unsafe {
+            asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) self.address + 16 * quad,
+                in(reg64) from.quad(from_quad), options(nostack));
+        }
+    }
+}
+
+/// Closes the group of the copies that this thread started so far.
+#[inline(always)]
+pub fn close_copies() {
+    // SAFETY: orders accesses and makes none.
+    unsafe { asm!("cp.async.commit_group;", options(nostack)) }
+}
+
+/// Waits until all groups of copies of this thread but the last `LEFT` are done.
+#[inline(always)]
+pub fn wait_for_copies<const LEFT: u32>() {
+    // SAFETY: orders accesses and makes none.
+    unsafe { asm!("cp.async.wait_group {};", const LEFT, options(nostack)) }
 }
 
 /// Declares a shared array of exactly its elements, and the function that returns it:

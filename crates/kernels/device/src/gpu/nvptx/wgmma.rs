@@ -117,6 +117,50 @@ macro_rules! accumulators {
                 }
             }
 
+            /// As [`multiply`](Self::multiply), with the 64 rows of a in shared memory, in the same order as b.
+            #[inline(always)]
+            pub fn multiply_shared<const SUM: bool>(&mut self, a: Columns, b: Columns) {
+                let d = &mut self.0;
+                // SAFETY: reads shared memory that `a` and `b` name; whole warpgroups reach it together.
+                unsafe {
+                    asm!(
+                        concat!(
+                            "wgmma.mma_async.sync.aligned.", $shape, "k16.f32.f16.f16 {{",
+                            "{0}", $(",{", $i, "}",)*
+                            "}}, {a}, {b}, {sum}, 1, 1, 0, 0;"
+                        ),
+                        inout(reg32) d[0], $(inout(reg32) d[$i],)*
+                        a = in(reg64) a.0,
+                        b = in(reg64) b.0,
+                        sum = const SUM as u32,
+                        options(nostack),
+                    );
+                }
+            }
+
+            /// Orders what was done with `self` before the products that follow, which take a from shared memory.
+            #[inline(always)]
+            pub fn fence_shared(&mut self) {
+                let d = &mut self.0;
+                // SAFETY: registers only; whole warpgroups reach it together.
+                unsafe {
+                    asm!(concat!("wgmma.fence.sync.aligned; // {0}", $(" {", $i, "}",)*),
+                        inout(reg32) d[0], $(inout(reg32) d[$i],)* options(nostack));
+                }
+            }
+
+            /// Waits until all groups of products but the last `LEFT` are done, of which one wrote `self`; none read
+            /// pairs.
+            #[inline(always)]
+            pub fn wait_shared<const LEFT: u32>(&mut self) {
+                let d = &mut self.0;
+                // SAFETY: registers only; whole warpgroups reach it together.
+                unsafe {
+                    asm!(concat!("wgmma.wait_group.sync.aligned {left}; // {0}", $(" {", $i, "}",)*),
+                        inout(reg32) d[0], $(inout(reg32) d[$i],)* left = const LEFT, options(nostack));
+                }
+            }
+
             /// Adds every value to that of `sums`.
             #[inline(always)]
             pub fn add_to(&self, sums: &mut [f32; $registers]) {
@@ -169,8 +213,8 @@ accumulators!("m64n64", 32: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 accumulators!("m64n128", 64: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
     32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63);
 
-/// Makes what this thread wrote to shared memory visible to products of any warpgroup that a barrier after it
-/// lets start (`fence.proxy.async`).
+/// Makes what this thread wrote to shared memory visible to products of any warpgroup, and copies of any thread, that
+/// a barrier after it lets start (`fence.proxy.async`).
 #[inline(always)]
 pub fn publish_to_wgmma() {
     // SAFETY: orders accesses and makes none.
