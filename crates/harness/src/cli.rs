@@ -69,7 +69,7 @@ enum SuiteName {
     Small,
     /// The shapes that are measured.
     Default,
-    /// Both.
+    /// Both, and values at the edge of what kernels can represent.
     All,
 }
 
@@ -230,6 +230,9 @@ fn check_suites(root: &Path, arguments: CheckArguments) -> anyhow::Result<()> {
     if arguments.suite != SuiteName::Default {
         cases.extend(suite::SMALL);
         cases.extend(suite::TILES);
+    }
+    if arguments.suite == SuiteName::All {
+        cases.extend(suite::DOMAIN);
     }
     if arguments.suite != SuiteName::Small {
         cases.extend(suite::DEFAULT);

@@ -14,6 +14,36 @@ pub struct Launch {
     pub dynamic_shared_bytes: u32,
 }
 
+/// The architecture that an object is compiled for, and with it the devices that run it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Every device from compute capability 8.0 on: the driver compiles the object for the one at hand.
+    Sm80,
+    /// Compute capability 9.0 alone: instructions that neither older nor newer devices have (`wgmma`).
+    Sm90a,
+}
+
+impl Target {
+    /// Every target.
+    pub const ALL: [Self; 2] = [Self::Sm80, Self::Sm90a];
+
+    /// The name that compilers know, `sm_80`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sm80 => "sm_80",
+            Self::Sm90a => "sm_90a",
+        }
+    }
+
+    /// Whether a device of this compute capability, major and minor, runs the objects.
+    pub fn runs_on(self, capability: (u32, u32)) -> bool {
+        match self {
+            Self::Sm80 => capability >= (8, 0),
+            Self::Sm90a => capability == (9, 0),
+        }
+    }
+}
+
 /// What became of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -40,6 +70,15 @@ pub struct Variant {
     pub block: [u32; 3],
     /// Shared bytes of a block that the object declares.
     pub static_shared_bytes: u32,
+    /// Shared bytes of a block that the launch gives on top.
+    pub dynamic_shared_bytes: u32,
+    /// Blocks of a cluster along x, which its object demands (`.reqnctapercluster`); 1 for no cluster.
+    pub cluster: u32,
+    /// What its object is compiled for.
+    pub target: Target,
+    /// Bytes of scratch memory in global memory for dims of the operation, or none. A variant that has some lets the
+    /// blocks of its grid wait for each other, so that every one of them must be resident.
+    scratch_bytes: Option<fn(&[u32]) -> usize>,
     /// What it does, in one sentence.
     pub summary: &'static str,
     /// Blocks for dims of the operation.
@@ -66,8 +105,13 @@ impl Variant {
         Launch {
             grid: (self.grid)(dims),
             block: self.block,
-            dynamic_shared_bytes: 0,
+            dynamic_shared_bytes: self.dynamic_shared_bytes,
         }
+    }
+
+    /// Bytes of scratch memory, zero before the first launch, that launches for `dims` take as their last argument.
+    pub fn scratch_bytes(&self, dims: &[u32]) -> Option<usize> {
+        self.scratch_bytes.map(|bytes| bytes(dims))
     }
 
     /// Whether the variant computes the operation for `dims`.
@@ -114,6 +158,10 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [16, 16, 1],
         static_shared_bytes: 2 * 16 * 16 * 4,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
         summary: "One output a thread from 16 x 16 tiles in shared memory.",
         grid: |dims| [dims[1].div_ceil(16), dims[0].div_ceil(16), 1],
         limits: &[],
@@ -126,6 +174,10 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: (64 * 32 + 32 * 64) * 4,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
         summary: "4 x 4 outputs a thread in registers, 64 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 64, 1],
         limits: &[multiple(0, 64), multiple(1, 64), multiple(2, 32)],
@@ -138,9 +190,173 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Rejected,
         block: [256, 1, 1],
         static_shared_bytes: (128 * 32 + 32 * 64) * 4,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
         summary: "8 x 4 outputs a thread in registers, 128 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 32)],
+    },
+    Variant {
+        id: "matmul_ffma_128x64",
+        operation: Operation::Matmul,
+        parent: Some("tiled_matmul_registers"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [128, 1, 1],
+        static_shared_bytes: 2 * (128 + 64) * 16 * 4,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
+        summary: "8 x 8 outputs a thread in registers, 128 x 64 a block, two buffers.",
+        grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
+        limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 16)],
+    },
+    Variant {
+        id: "matmul_ffma_halves",
+        operation: Operation::Matmul,
+        parent: Some("matmul_ffma_128x64"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [256, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 3 * 26_624,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
+        summary: "Two groups of threads a block, each half of every step; copies two steps ahead.",
+        grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
+        limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 32)],
+    },
+    Variant {
+        id: "matmul_mma_f16x3",
+        operation: Operation::Matmul,
+        parent: Some("matmul_ffma_128x64"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [256, 1, 1],
+        static_shared_bytes: 2 * 2 * 64 * 64 * 2,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
+        summary: "Three binary16 products an FP32 one on tensor cores, 128 x 64 a block.",
+        grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
+        limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 64)],
+    },
+    Variant {
+        id: "matmul_wgmma_f16x3",
+        operation: Operation::Matmul,
+        parent: Some("matmul_mma_f16x3"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [256, 1, 1],
+        static_shared_bytes: 2 * 2 * 64 * 64 * 2,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm90a,
+        scratch_bytes: None,
+        summary: "The three products by warpgroups, which read B from shared memory themselves.",
+        grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
+        limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 64)],
+    },
+    Variant {
+        id: "matmul_wgmma_f16x3_cluster",
+        operation: Operation::Matmul,
+        parent: Some("matmul_wgmma_f16x3"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [384, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 3 * 32_768 + 32_768 + 64,
+        cluster: 2,
+        target: Target::Sm90a,
+        scratch_bytes: None,
+        summary: "128 x 128 a cluster of two blocks, each half of K; one warpgroup splits B.",
+        grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
+        limits: &[multiple(0, 128), multiple(1, 128), multiple(2, 128)],
+    },
+    Variant {
+        id: "matmul_wgmma_f16x3_stream",
+        operation: Operation::Matmul,
+        parent: Some("matmul_wgmma_f16x3_cluster"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [512, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 6 * 32_768 + 32_768 + 128,
+        cluster: 4,
+        target: Target::Sm90a,
+        scratch_bytes: None,
+        summary: "Bulk copies bring each row of B to two blocks, where two warpgroups split it.",
+        grid: |dims| [4 * (dims[1] / 128), dims[0] / 256, 1],
+        limits: &[multiple(0, 256), multiple(1, 128), multiple(2, 128)],
+    },
+    Variant {
+        id: "matmul_presplit_b",
+        operation: Operation::Matmul,
+        parent: Some("matmul_wgmma_f16x3_cluster"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [384, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 5 * 32_768 + 32_768 + 96,
+        cluster: 4,
+        target: Target::Sm90a,
+        scratch_bytes: Some(|dims| split_tiles(dims[1], dims[2])),
+        summary: "The grid splits B once; bulk copies bring it to two blocks, and warps split A.",
+        grid: |dims| [4 * (dims[1] / 128), dims[0] / 256, 1],
+        limits: &[tiles(0, 256, 1024), tiles(1, 128, 1024), multiple(2, 128)],
+    },
+    Variant {
+        id: "matmul_presplit",
+        operation: Operation::Matmul,
+        parent: Some("matmul_wgmma_f16x3_cluster"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [288, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 3 * 65_536 + 32_768 + 64,
+        cluster: 2,
+        target: Target::Sm90a,
+        scratch_bytes: Some(|dims| split_tiles(dims[0] + dims[1], dims[2])),
+        summary: "The grid splits A and B once, into scratch memory; bulk copies feed 128 x 128 a cluster.",
+        grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
+        limits: &[tiles(0, 128, 1024), tiles(1, 128, 1024), multiple(2, 256)],
+    },
+    Variant {
+        id: "matmul_presplit_rows",
+        operation: Operation::Matmul,
+        parent: Some("matmul_presplit"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [288, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 3 * 65_536 + 32_768 + 64,
+        cluster: 4,
+        target: Target::Sm90a,
+        scratch_bytes: Some(|dims| split_tiles(dims[0] + dims[1], dims[2])),
+        summary: "A copy of A serves two blocks, 128 x 256 a cluster of four.",
+        grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
+        limits: &[tiles(0, 128, 1024), tiles(1, 256, 1024), multiple(2, 256)],
+    },
+    Variant {
+        id: "matmul_presplit_both",
+        operation: Operation::Matmul,
+        parent: Some("matmul_presplit_rows"),
+        introduced: "limit-001",
+        status: Status::Rejected,
+        block: [288, 1, 1],
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 3 * 65_536 + 32_768 + 64,
+        cluster: 8,
+        target: Target::Sm90a,
+        scratch_bytes: Some(|dims| split_tiles(dims[0] + dims[1], dims[2])),
+        summary: "Copies of A and of B serve two blocks each, 256 x 256 a cluster of eight.",
+        grid: |dims| [4 * (dims[1] / 128), dims[0] / 256, 1],
+        limits: &[tiles(0, 256, 1024), tiles(1, 256, 1024), multiple(2, 256)],
     },
     Variant {
         id: "bias_gelu",
@@ -150,6 +366,10 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
         summary: "One output a thread, bias and GELU in one pass.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
@@ -162,6 +382,10 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: 256 * 4,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
         summary: "A block of 256 threads a row, partial sums halved in shared memory.",
         grid: |dims| [dims[0], 1, 1],
         limits: &[],
@@ -174,6 +398,10 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
         summary: "A warp a row, partial sums meet in shuffles, quads in place of floats.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4)],
@@ -186,6 +414,10 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Rejected,
         block: [256, 1, 1],
         static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
         summary: "A warp a row, the row's quads held in an array of each lane.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[Limit {
@@ -202,6 +434,10 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
         summary: "One output a thread, the channel fastest.",
         grid: |dims| one_a_thread(dims[0] * dims[0] * dims[1]),
         limits: &[],
@@ -214,6 +450,10 @@ pub static VARIANTS: &[Variant] = &[
         status: Status::Retained,
         block: [256, 1, 1],
         static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        scratch_bytes: None,
         summary: "One output a thread, the edges of its node in turn.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
@@ -226,6 +466,22 @@ const fn multiple(dim: usize, of: u32) -> Limit {
         multiple_of: of,
         at_most: u32::MAX,
     }
+}
+
+/// A dim in whole tiles of `of`, of which a device holds the blocks up to `at_most` at once.
+const fn tiles(dim: usize, of: u32, at_most: u32) -> Limit {
+    Limit {
+        dim,
+        multiple_of: of,
+        at_most,
+    }
+}
+
+/// Bytes of the halves of so many rows of A and columns of B, of a word a tile of 128 by 64, and of the word of the
+/// grid's barrier.
+fn split_tiles(rows_and_columns: u32, k: u32) -> usize {
+    let tiles = (rows_and_columns / 128 * (k / 64)) as usize;
+    (tiles * (128 * 64 + 1) + 1) * 4
 }
 
 /// Blocks of 256 threads for so many outputs, fewer than 2^31.
@@ -252,11 +508,16 @@ pub fn general(operation: Operation) -> &'static Variant {
         .expect("a test holds that every operation has a general variant")
 }
 
-/// The variant that runs where `requested` is asked for: itself if it takes `dims`, else the general one.
-pub fn dispatch(requested: &'static Variant, dims: &[u32]) -> &'static Variant {
-    match requested.takes(dims) {
-        Ok(()) => requested,
-        Err(_) => general(requested.operation),
+/// The variant that runs where `requested` is asked for: itself if it takes `dims` and a device of this compute
+/// capability runs it, else the general one.
+pub fn dispatch(
+    requested: &'static Variant,
+    dims: &[u32],
+    capability: (u32, u32),
+) -> &'static Variant {
+    match requested.target.runs_on(capability) && requested.takes(dims).is_ok() {
+        true => requested,
+        false => general(requested.operation),
     }
 }
 
@@ -293,6 +554,7 @@ mod tests {
             let roots = of(operation).filter(|v| v.parent.is_none()).count();
             assert_eq!(roots, 1, "{operation}");
             assert!(general(operation).limits.is_empty(), "{operation}");
+            assert_eq!(general(operation).target, Target::Sm80, "{operation}");
         }
         let ids = Operation::ALL.map(|operation| general(operation).id);
         assert_eq!(
@@ -311,7 +573,7 @@ mod tests {
     fn launches_have_the_published_shapes() {
         /// Variant, dims, grid, block.
         type Case = (&'static str, &'static [u32], [u32; 3], [u32; 3]);
-        let cases: [Case; 9] = [
+        let cases: [Case; 19] = [
             (
                 "tiled_matmul",
                 &[1024, 1024, 1024],
@@ -330,6 +592,66 @@ mod tests {
                 [16, 8, 1],
                 [256, 1, 1],
             ),
+            (
+                "matmul_ffma_128x64",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [128, 1, 1],
+            ),
+            (
+                "matmul_ffma_halves",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [256, 1, 1],
+            ),
+            (
+                "matmul_mma_f16x3",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [256, 1, 1],
+            ),
+            (
+                "matmul_wgmma_f16x3",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [256, 1, 1],
+            ),
+            (
+                "matmul_wgmma_f16x3_cluster",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [384, 1, 1],
+            ),
+            (
+                "matmul_wgmma_f16x3_stream",
+                &[1024, 1024, 1024],
+                [32, 4, 1],
+                [512, 1, 1],
+            ),
+            (
+                "matmul_presplit_b",
+                &[1024, 1024, 1024],
+                [32, 4, 1],
+                [384, 1, 1],
+            ),
+            (
+                "matmul_presplit",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [288, 1, 1],
+            ),
+            (
+                "matmul_presplit_rows",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [288, 1, 1],
+            ),
+            (
+                "matmul_presplit_both",
+                &[1024, 1024, 1024],
+                [32, 4, 1],
+                [288, 1, 1],
+            ),
             ("bias_gelu", &[4096, 768], [12_288, 1, 1], [256, 1, 1]),
             ("layer_norm", &[4096, 768], [4096, 1, 1], [256, 1, 1]),
             ("layer_norm_warp", &[4096, 768], [512, 1, 1], [256, 1, 1]),
@@ -343,7 +665,7 @@ mod tests {
             variant.takes(dims).unwrap();
             let launch = variant.launch(dims);
             assert_eq!((launch.grid, launch.block), (grid, block), "{id}");
-            assert_eq!(launch.dynamic_shared_bytes, 0, "{id}");
+            assert_eq!(launch.grid[0] % variant.cluster, 0, "{id}");
         }
     }
 
@@ -383,11 +705,33 @@ mod tests {
         ];
         for (requested, dims, runs) in cases {
             assert_eq!(
-                dispatch(find(requested).unwrap(), dims).id,
+                dispatch(find(requested).unwrap(), dims, (9, 0)).id,
                 runs,
                 "{dims:?}"
             );
         }
+    }
+
+    #[test]
+    fn a_device_that_lacks_the_instructions_runs_the_general_variant() {
+        assert!(Target::Sm80.runs_on((8, 0)) && Target::Sm80.runs_on((12, 1)));
+        assert!(!Target::Sm80.runs_on((7, 5)));
+        assert!(Target::Sm90a.runs_on((9, 0)));
+        for variant in VARIANTS.iter().filter(|v| v.target == Target::Sm90a) {
+            let dims = [1024, 1024, 1024];
+            let runs = |capability| dispatch(variant, &dims, capability).id;
+            assert_eq!(runs((9, 0)), variant.id);
+            for other in [(8, 0), (8, 9), (10, 0), (12, 0)] {
+                assert_eq!(runs(other), general(variant.operation).id, "{other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn scratch_memory_holds_the_halves_and_what_blocks_tell_each_other() {
+        let bytes = |id| find(id).unwrap().scratch_bytes(&[1024, 1024, 1024]);
+        assert_eq!(bytes("matmul_presplit"), Some(8 << 20 | 256 * 4 + 4));
+        assert_eq!(bytes("tiled_matmul"), None);
     }
 
     #[test]

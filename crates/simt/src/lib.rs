@@ -53,9 +53,10 @@
 //!
 //! # Not emulated yet
 //!
-//! Asynchronous copies, tensor-core products, shared memory sized by the launch, atomics, clusters and
-//! distributed shared memory, outputs that are read. A kernel that needs one of them does not compile against
-//! [`gpu`] here; its variant is then left out of [`kernel()`], and running it gives [`Error::DeviceOnly`].
+//! Asynchronous copies, tensor-core products, shared memory sized by the launch, scratch memory, atomics,
+//! clusters and distributed shared memory, outputs that are read. A kernel that needs one of them does not
+//! compile against [`gpu`] here; the device crate's list of variants names it for the device alone, it is left
+//! out of [`kernel()`], and running it gives [`Error::DeviceOnly`].
 
 mod claims;
 mod count;

@@ -1,5 +1,7 @@
 //! Values passed between the 32 lanes of a warp. All lanes must take part.
 
+use core::arch::asm;
+
 /// Every lane of a warp.
 const ALL_LANES: u32 = u32::MAX;
 /// No segments: a warp is one row of 32 lanes.
@@ -26,4 +28,34 @@ pub fn shuffle_down(value: f32, offset: u32) -> f32 {
 pub fn broadcast(value: f32, lane: u32) -> f32 {
     // SAFETY: registers only; whole warps reach it together.
     unsafe { shfl_sync_idx_f32(ALL_LANES, value, lane, FULL_WARP) }
+}
+
+/// The `value` of the lane whose number differs in the bits of `lanes` (`shfl.sync.bfly.b32`).
+#[inline(always)]
+pub fn exchange(value: u32, lanes: u32) -> u32 {
+    let other;
+    // SAFETY: registers only; whole warps reach it together.
+    unsafe {
+        asm!("shfl.sync.bfly.b32 {}, {}, {}, 31, 0xffffffff;", out(reg32) other, in(reg32) value,
+            in(reg32) lanes, options(nostack));
+    }
+    other
+}
+
+/// Waits for every lane of the warp, and makes what each did and saw before it visible to all (`bar.warp.sync`).
+#[inline(always)]
+pub fn barrier_of_warp() {
+    // SAFETY: as for `barrier`.
+    unsafe { asm!("bar.warp.sync 0xffffffff;", options(nostack)) }
+}
+
+/// `value`, which is the same in all lanes of the warp, so that the compiler sees it (`shfl.sync.idx.b32`).
+#[inline(always)]
+pub fn uniform(value: u32) -> u32 {
+    let same;
+    // SAFETY: registers only; whole warps reach it together.
+    unsafe {
+        asm!("shfl.sync.idx.b32 {}, {}, 0, 31, 0xffffffff;", out(reg32) same, in(reg32) value, options(nostack));
+    }
+    same
 }

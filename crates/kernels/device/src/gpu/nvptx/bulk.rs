@@ -1,0 +1,110 @@
+//! Copies between shared and global memory that no thread carries out (`cp.async.bulk`, compute capability 9.0):
+//! one thread starts them. A quad is 16 bytes.
+//!
+//! Where a barrier follows, the thread is chosen by a predicate of the instruction: after a branch the compiler
+//! could give the thread a barrier of its own, and the lanes of a warp must meet at the same.
+
+use crate::gpu::{In, Mbarrier, Scratch, Shared};
+use core::arch::asm;
+
+impl<const N: usize> Shared<u32, N> {
+    /// Starts, in threads for which `starts` holds, a copy of `quads` quads of this array, from `quad` on, to those of
+    /// `to` from `to_quad` on. What threads wrote here is [published](crate::gpu::publish_to_wgmma) and a barrier lies
+    /// in between.
+    #[inline(always)]
+    pub fn start_store(self, starts: bool, quad: u32, to: Scratch, to_quad: u32, quads: u32) {
+        // SAFETY: inside the array that the kernel declared, and inside the scratch memory that its dims imply.
+        unsafe {
+            asm!(
+                "{{",
+                ".reg .pred p;",
+                "setp.ne.u32 p, {starts}, 0;",
+                "@p cp.async.bulk.global.shared::cta.bulk_group [{to}], [{from}], {bytes};",
+                "}}",
+                starts = in(reg32) u32::from(starts),
+                to = in(reg64) to.quad(to_quad),
+                from = in(reg32) self.address() + 16 * quad,
+                bytes = in(reg32) 16 * quads,
+                options(nostack),
+            );
+        }
+    }
+
+    /// Starts a copy of `quads` quads of `from`, from `from_quad` on, to those of this array from `quad` on. Its
+    /// bytes count at `barrier`.
+    #[inline(always)]
+    pub fn start_load(self, quad: u32, from: Scratch, from_quad: u32, quads: u32, barrier: Mbarrier) {
+        // SAFETY: as for `start_store`.
+        unsafe {
+            asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}], {}, [{}];",
+                in(reg32) self.address() + 16 * quad, in(reg64) from.quad(from_quad), in(reg32) 16 * quads,
+                in(reg32) barrier.address(), options(nostack));
+        }
+    }
+
+    /// As [`start_load`](Self::start_load), into this array of every block of the cluster whose bit is set in
+    /// `ranks`, and counted at the same barrier of each.
+    #[inline(always)]
+    pub fn start_load_in(
+        self, ranks: u32, quad: u32, from: Scratch, from_quad: u32, quads: u32, barrier: Mbarrier,
+    ) {
+        // SAFETY: as for `start_store`, in blocks that have started and have not ended.
+        unsafe { self.start_bulk_in(ranks, quad, from.quad(from_quad), quads, barrier) }
+    }
+
+    /// Copies from the address `from`.
+    ///
+    /// # Safety
+    /// There are so many quads there and, from `quad` on, in this array of each block of `ranks`, which has started
+    /// and has not ended.
+    #[inline(always)]
+    unsafe fn start_bulk_in(self, ranks: u32, quad: u32, from: u64, quads: u32, barrier: Mbarrier) {
+        // SAFETY: as the caller says; both addresses are aligned to 16 bytes.
+        unsafe {
+            asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \
+                 [{}], [{}], {}, [{}], {};",
+                in(reg32) self.address() + 16 * quad, in(reg64) from, in(reg32) 16 * quads,
+                in(reg32) barrier.address(), in(reg16) ranks as u16, options(nostack));
+        }
+    }
+}
+
+impl<const N: usize> Shared<u32, N> {
+    /// As [`start_load_in`](Self::start_load_in), from the elements of `from` from `4 * from_quad` on.
+    #[inline(always)]
+    pub fn start_copy_in(
+        self, ranks: u32, quad: u32, from: In<f32>, from_quad: u32, quads: u32, barrier: Mbarrier,
+    ) {
+        // SAFETY: as for `start_load_in`; inside the array that the launch gives.
+        unsafe { self.start_bulk_in(ranks, quad, from.quad(from_quad), quads, barrier) }
+    }
+}
+
+/// Closes the group of the stores that this thread started so far.
+#[inline(always)]
+pub fn close_stores() {
+    // SAFETY: orders accesses and makes none.
+    unsafe { asm!("cp.async.bulk.commit_group;", options(nostack)) }
+}
+
+/// Waits until all stores that this thread started are in global memory.
+#[inline(always)]
+pub fn wait_for_stores() {
+    // SAFETY: orders accesses and makes none.
+    unsafe { asm!("cp.async.bulk.wait_group 0;", options(nostack)) }
+}
+
+/// Waits until all groups of stores but the last `LEFT` have read what they store.
+#[inline(always)]
+pub fn wait_for_reads_of_stores<const LEFT: u32>() {
+    // SAFETY: orders accesses and makes none.
+    unsafe { asm!("cp.async.bulk.wait_group.read {};", const LEFT, options(nostack)) }
+}
+
+/// Orders what this thread did and saw in global memory before the copies that it, or a thread that a barrier after
+/// it lets go on, starts; and copies that it waited for before what it does (`fence.proxy.async.global`).
+#[inline(always)]
+pub fn fence_async() {
+    // SAFETY: orders accesses and makes none.
+    unsafe { asm!("fence.proxy.async.global;", options(nostack)) }
+}
