@@ -8,9 +8,11 @@
 
 mod index;
 mod quad;
+mod unroll;
 
 pub use index::split;
 pub use quad::F32x4;
+pub use unroll::{array, each};
 
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;

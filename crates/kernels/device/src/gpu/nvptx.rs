@@ -1,18 +1,22 @@
 //! The GPU itself: LLVM's NVPTX intrinsics, and PTX where there is none.
 #![allow(unsafe_code)]
 
+mod async_copy;
 mod global;
 mod grid;
 mod kernel;
 mod maths;
 mod shared;
+mod tensor;
 mod warp;
 
+pub use async_copy::{close_copies, copy_quad, wait_copies};
 pub use global::{In, Out};
 pub use grid::{barrier, block_x, block_y, block_z, thread_x, thread_y, threads_x, threads_y};
 pub(crate) use kernel::kernel;
-pub use maths::{div, exp, fma, reciprocal, rsqrt};
+pub use maths::{div, exp, exp2, fma, reciprocal, rsqrt};
 pub use shared::Shared;
 #[allow(unused_imports)] // not every variant has a shared array
-pub(crate) use shared::shared;
-pub use warp::{broadcast, shuffle_down};
+pub(crate) use shared::{launch_shared, shared};
+pub use tensor::{mma_tf32, split_tf32};
+pub use warp::{broadcast, shuffle, shuffle_down, shuffle_u32, shuffle_xor};

@@ -38,6 +38,24 @@ impl<const N: usize> Shared<f32, N> {
         value
     }
 
+    /// The elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
+    #[inline(always)]
+    pub fn get4(self, quad: u32) -> F32x4 {
+        let (x, y, z, w);
+        // SAFETY: inside the array that the kernel declared; it is aligned to 16 bytes, and so is every quad.
+        unsafe {
+            asm!("ld.shared.v4.f32 {{{}, {}, {}, {}}}, [{}];", out(reg32) x, out(reg32) y, out(reg32) z,
+                out(reg32) w, in(reg32) self.quad(quad), options(pure, readonly, nostack));
+        }
+        F32x4([x, y, z, w])
+    }
+
+    /// Address of the elements `4 * quad .. 4 * quad + 4`.
+    #[inline(always)]
+    pub(super) fn quad(self, quad: u32) -> u32 {
+        self.address + 16 * quad
+    }
+
     /// Writes `value` at `index`, below `N`.
     #[inline(always)]
     pub fn set(self, index: u32, value: f32) {
@@ -54,7 +72,7 @@ impl<const N: usize> Shared<f32, N> {
         let [x, y, z, w] = value.0;
         // SAFETY: inside the array that the kernel declared; it is aligned to 16 bytes, and so is every quad.
         unsafe {
-            asm!("st.shared.v4.f32 [{}], {{{}, {}, {}, {}}};", in(reg32) self.address + 16 * quad,
+            asm!("st.shared.v4.f32 [{}], {{{}, {}, {}, {}}};", in(reg32) self.quad(quad),
                 in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w, options(nostack));
         }
     }
@@ -87,3 +105,28 @@ macro_rules! shared {
 }
 #[allow(unused_imports)]
 pub(crate) use shared;
+
+/// As [`shared!`](crate::gpu::shared), for one array larger than the 48 KiB that an object may declare: the
+/// launch gives its bytes (`dynamic_shared_bytes` in the table of variants).
+#[allow(unused_macros)] // not every variant has one
+macro_rules! launch_shared {
+    ($(#[$meta:meta])* fn $name:ident() -> Shared<$element:ty, $elements:tt>;) => {
+        $(#[$meta])*
+        #[allow(unsafe_code)]
+        #[inline(always)]
+        fn $name() -> $crate::gpu::Shared<$element, $elements> {
+            mod declaration {
+                ::core::arch::global_asm!(concat!(".extern .shared .align 16 .b8 ", stringify!($name), "[];"));
+            }
+            let address: u32;
+            // SAFETY: the address of the array declared above, to which the launch gives its size.
+            unsafe {
+                ::core::arch::asm!(concat!("mov.u32 {}, ", stringify!($name), ";"), out(reg32) address,
+                    options(pure, nomem, nostack));
+                $crate::gpu::Shared::at(address)
+            }
+        }
+    };
+}
+#[allow(unused_imports)]
+pub(crate) use launch_shared;

@@ -11,6 +11,10 @@ unsafe extern "C" {
     fn shfl_sync_down_f32(lanes: u32, value: f32, offset: u32, clamp: u32) -> f32;
     #[link_name = "llvm.nvvm.shfl.sync.idx.f32"]
     fn shfl_sync_idx_f32(lanes: u32, value: f32, lane: u32, clamp: u32) -> f32;
+    #[link_name = "llvm.nvvm.shfl.sync.bfly.f32"]
+    fn shfl_sync_bfly_f32(lanes: u32, value: f32, mask: u32, clamp: u32) -> f32;
+    #[link_name = "llvm.nvvm.shfl.sync.idx.i32"]
+    fn shfl_sync_idx_i32(lanes: u32, value: u32, lane: u32, clamp: u32) -> u32;
 }
 
 /// The `value` of the lane `offset` places up; a lane with none so far up keeps its own
@@ -26,4 +30,24 @@ pub fn shuffle_down(value: f32, offset: u32) -> f32 {
 pub fn broadcast(value: f32, lane: u32) -> f32 {
     // SAFETY: registers only; whole warps reach it together.
     unsafe { shfl_sync_idx_f32(ALL_LANES, value, lane, FULL_WARP) }
+}
+
+/// The `value` of the lane whose number differs in the bits of `mask` (`shfl.sync.bfly.b32`).
+#[inline(always)]
+pub fn shuffle_xor(value: f32, mask: u32) -> f32 {
+    // SAFETY: registers only; whole warps reach it together.
+    unsafe { shfl_sync_bfly_f32(ALL_LANES, value, mask, FULL_WARP) }
+}
+
+/// The `value` of lane `lane`, below 32, which each lane chooses for itself (`shfl.sync.idx.b32`).
+#[inline(always)]
+pub fn shuffle(value: f32, lane: u32) -> f32 {
+    broadcast(value, lane)
+}
+
+/// As [`shuffle`], of an integer.
+#[inline(always)]
+pub fn shuffle_u32(value: u32, lane: u32) -> u32 {
+    // SAFETY: registers only; whole warps reach it together.
+    unsafe { shfl_sync_idx_i32(ALL_LANES, value, lane, FULL_WARP) }
 }
