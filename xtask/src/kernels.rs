@@ -260,7 +260,11 @@ fn with_bounds(ptx: &str, variant: &Variant) -> Result<String> {
         .with_context(|| format!("has no body after {head:?}"))?;
     let (before, after) = ptx.split_at(start + body);
     let [x, y, z] = variant.block;
-    Ok(format!("{before}\n.maxntid {x}, {y}, {z}{after}"))
+    let resident = match variant.resident_blocks {
+        0 => String::new(),
+        blocks => format!("\n.minnctapersm {blocks}"),
+    };
+    Ok(format!("{before}\n.maxntid {x}, {y}, {z}{resident}{after}"))
 }
 
 /// The Rust source that embeds the objects.

@@ -116,6 +116,9 @@ mod tests {
             let [x, y, z] = variant.block;
             let bounds = format!("\n.maxntid {x}, {y}, {z}\n");
             assert!(ptx.contains(&bounds), "{}: no {bounds:?}", variant.id);
+            let resident = format!("\n.minnctapersm {}\n", variant.resident_blocks);
+            let wanted = variant.resident_blocks > 0;
+            assert_eq!(ptx.contains(&resident), wanted, "{}", variant.id);
             assert_eq!(
                 shared_bytes(ptx),
                 variant.static_shared_bytes,
@@ -152,8 +155,13 @@ mod tests {
             assert!(has(id, "ld.global.v4.") && has(id, "st.global.v4."), "{id}");
             assert!(has(id, "st.shared.v4.f32"), "{id}");
         }
+        for id in ["triangle_tf32", "triangle_wide", "triangle_sector"] {
+            assert!(has(id, "mma.sync.aligned.m16n8k8"), "{id}");
+            assert!(has(id, "cp.async.cg.shared.global"), "{id}");
+        }
         for variant in VARIANTS {
-            assert!(has(variant.id, "fma.rn.f32"), "{}", variant.id);
+            let (fma, mma) = (has(variant.id, "fma.rn.f32"), has(variant.id, "mma.sync."));
+            assert!(fma || mma, "{}", variant.id);
         }
     }
 }

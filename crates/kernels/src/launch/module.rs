@@ -49,6 +49,19 @@ impl Module {
         #[allow(unsafe_code)]
         let function = unsafe { result::module::get_function(module, symbol) };
         loaded.function = function.map_err(failed(format!("find the entry {}", variant.id)))?;
+        if variant.dynamic_shared_bytes > 0 {
+            // SAFETY: the function is of the module that was loaded above.
+            #[allow(unsafe_code)]
+            let set = unsafe {
+                result::function::set_function_attribute(
+                    loaded.function,
+                    sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                    variant.dynamic_shared_bytes.cast_signed(),
+                )
+            };
+            let bytes = variant.dynamic_shared_bytes;
+            set.map_err(failed(format!("give {} {bytes} shared bytes", variant.id)))?;
+        }
         Ok(loaded)
     }
 
