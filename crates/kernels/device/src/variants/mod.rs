@@ -4,14 +4,44 @@
 
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu"))]
 pub mod bias_gelu;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_once"))]
+pub mod bias_gelu_once;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_quad"))]
+pub mod bias_gelu_quad;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_rows"))]
+pub mod bias_gelu_rows;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_two"))]
+pub mod bias_gelu_two;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_wave"))]
+pub mod bias_gelu_wave;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm"))]
 pub mod layer_norm;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_columns"))]
+pub mod layer_norm_columns;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_exact"))]
+pub mod layer_norm_exact;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_merge"))]
+pub mod layer_norm_merge;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_once"))]
+pub mod layer_norm_once;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_pair"))]
+pub mod layer_norm_pair;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_tile"))]
 pub mod layer_norm_tile;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_warp"))]
 pub mod layer_norm_warp;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_wide"))]
+pub mod layer_norm_wide;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor"))]
 pub mod neighbor;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor_block"))]
+pub mod neighbor_block;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor_direct"))]
+pub mod neighbor_direct;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor_half"))]
+pub mod neighbor_half;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor_warp"))]
+pub mod neighbor_warp;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "tiled_matmul"))]
 pub mod tiled_matmul;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "tiled_matmul_8x4"))]
@@ -20,3 +50,13 @@ pub mod tiled_matmul_8x4;
 pub mod tiled_matmul_registers;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle"))]
 pub mod triangle;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_sector"))]
+pub mod triangle_sector;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_staged"))]
+pub mod triangle_staged;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_tf32"))]
+pub mod triangle_tf32;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_tile"))]
+pub mod triangle_tile;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_wide"))]
+pub mod triangle_wide;
