@@ -5,12 +5,13 @@ use mage_evidence::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The code of one variant, for every device from `target` on.
+/// The code of one variant.
 #[derive(Debug)]
 pub struct Object {
     /// Id of the variant, and the name of the only entry.
     pub variant: &'static str,
-    /// The lowest architecture that runs it, `sm_80`.
+    /// The architecture that it is compiled for, which decides the devices that run it
+    /// ([`Target`](crate::variants::Target)).
     pub target: &'static str,
     /// PTX, which the driver compiles for the device at hand.
     pub ptx: &'static str,
@@ -51,7 +52,7 @@ pub fn ptx(variant: &str) -> Option<&'static Object> {
 pub struct Lock {
     /// The compiler of all objects.
     pub compiler: Compiler,
-    /// Flags for every crate of the build, `core` included.
+    /// Flags for every crate of the build, `core` included, on top of `-Ctarget-cpu`.
     pub rustc_flags: Vec<String>,
     /// Further arguments of cargo.
     pub cargo_flags: Vec<String>,
@@ -75,7 +76,7 @@ pub struct Compiler {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockedObject {
-    /// The lowest architecture that runs it.
+    /// The architecture that it is compiled for: `-Ctarget-cpu`.
     pub target: String,
     /// The source file that goes into no other object.
     pub source: String,
@@ -103,6 +104,7 @@ mod tests {
             let locked = &lock.objects[&object.file_name()];
             assert_eq!(locked.sha256, object.sha256(), "{}", variant.id);
             assert_eq!(locked.target, object.target);
+            assert_eq!(object.target, variant.target.name());
         }
     }
 
@@ -114,17 +116,24 @@ mod tests {
             assert_eq!(ptx.matches(".entry").count(), 1);
             assert!(ptx.contains(&entry), "no {entry:?}");
             let [x, y, z] = variant.block;
-            let bounds = format!("\n.maxntid {x}, {y}, {z}\n");
+            let cluster = match variant.cluster {
+                1 => String::new(),
+                blocks => format!(".explicitcluster\n.reqnctapercluster {blocks}, 1, 1\n"),
+            };
+            let resident = match variant.resident_blocks {
+                0 => String::new(),
+                blocks => format!(".minnctapersm {blocks}\n"),
+            };
+            let bounds = format!("\n.maxntid {x}, {y}, {z}\n{resident}{cluster}{{\n");
             assert!(ptx.contains(&bounds), "{}: no {bounds:?}", variant.id);
-            let resident = format!("\n.minnctapersm {}\n", variant.resident_blocks);
-            let wanted = variant.resident_blocks > 0;
-            assert_eq!(ptx.contains(&resident), wanted, "{}", variant.id);
             assert_eq!(
                 shared_bytes(ptx),
                 variant.static_shared_bytes,
                 "{}",
                 variant.id
             );
+            let dynamic = ptx.contains("\n.extern .shared ");
+            assert_eq!(dynamic, variant.dynamic_shared_bytes > 0, "{}", variant.id);
             for forbidden in [
                 ".func", ".local", "call", "trap", "/home", "/usr", "/root", ".rs",
             ] {

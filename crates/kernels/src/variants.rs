@@ -14,6 +14,36 @@ pub struct Launch {
     pub dynamic_shared_bytes: u32,
 }
 
+/// The architecture that an object is compiled for, and with it the devices that run it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// Every device from compute capability 8.0 on: the driver compiles the object for the one at hand.
+    Sm80,
+    /// Compute capability 9.0 alone: instructions that neither older nor newer devices have (`wgmma`).
+    Sm90a,
+}
+
+impl Target {
+    /// Every target.
+    pub const ALL: [Self; 2] = [Self::Sm80, Self::Sm90a];
+
+    /// The name that compilers know, `sm_80`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sm80 => "sm_80",
+            Self::Sm90a => "sm_90a",
+        }
+    }
+
+    /// Whether a device of this compute capability, major and minor, runs the objects.
+    pub fn runs_on(self, capability: (u32, u32)) -> bool {
+        match self {
+            Self::Sm80 => capability >= (8, 0),
+            Self::Sm90a => capability == (9, 0),
+        }
+    }
+}
+
 /// What became of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -45,8 +75,12 @@ pub struct Variant {
     pub resident_blocks: u32,
     /// Shared bytes of a block that the object declares.
     pub static_shared_bytes: u32,
-    /// Shared bytes of a block that the launch adds, past the 48 KiB that an object may declare.
+    /// Shared bytes of a block that the launch gives on top.
     pub dynamic_shared_bytes: u32,
+    /// Blocks of a cluster along x, which its object demands (`.reqnctapercluster`); 1 for no cluster.
+    pub cluster: u32,
+    /// What its object is compiled for.
+    pub target: Target,
     /// What it does, in one sentence.
     pub summary: &'static str,
     /// Blocks for dims of the operation.
@@ -123,6 +157,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 0,
         static_shared_bytes: 2 * 16 * 16 * 4,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "One output a thread from 16 x 16 tiles in shared memory.",
         grid: |dims| [dims[1].div_ceil(16), dims[0].div_ceil(16), 1],
         limits: &[],
@@ -137,6 +173,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 0,
         static_shared_bytes: (64 * 32 + 32 * 64) * 4,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "4 x 4 outputs a thread in registers, 64 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 64, 1],
         limits: &[multiple(0, 64), multiple(1, 64), multiple(2, 32)],
@@ -151,6 +189,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 0,
         static_shared_bytes: (128 * 32 + 32 * 64) * 4,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "8 x 4 outputs a thread in registers, 128 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 32)],
@@ -165,6 +205,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 0,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "One output a thread, bias and GELU in one pass.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
@@ -179,6 +221,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 0,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A quad a thread in 128-bit accesses.",
         grid: |dims| [(dims[0] * dims[1]).div_ceil(1024), 1, 1],
         limits: &[multiple(1, 4)],
@@ -193,6 +237,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 0,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "Two quads a thread, 128 threads a block.",
         grid: |dims| [(dims[0] * dims[1]).div_ceil(1024), 1, 1],
         limits: &[multiple(1, 4)],
@@ -207,6 +253,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 4,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "The same quad of eight rows a thread, the bias read once for them.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 4)],
@@ -221,6 +269,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 2,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "Four rows a thread, 192 x 4 threads a block.",
         grid: |dims| [dims[0] / 16, 1, 1],
         limits: &[multiple(0, 16), multiple(1, 4)],
@@ -235,6 +285,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 4,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "Eight rows a thread, caches told that nothing is read twice.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 4)],
@@ -249,6 +301,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 0,
         static_shared_bytes: 256 * 4,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A block of 256 threads a row, partial sums halved in shared memory.",
         grid: |dims| [dims[0], 1, 1],
         limits: &[],
@@ -263,6 +317,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 0,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A warp a row, partial sums meet in shuffles, quads in place of floats.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4)],
@@ -277,6 +333,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 0,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A warp a row, the row's quads held in an array of each lane.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[Limit {
@@ -295,6 +353,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 4,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A warp a row, the row read once in predicated quads and centred in registers.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 768)],
@@ -309,6 +369,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 1,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A warp a row, 32 rows a block.",
         grid: |dims| [dims[0].div_ceil(32), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 768)],
@@ -323,6 +385,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 4,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A warp a row of 768.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 768), at_most(1, 768)],
@@ -337,6 +401,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 4,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A warp a row of 768, mean and squares in one butterfly.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 768), at_most(1, 768)],
@@ -351,6 +417,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 4,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "Two rows of 768 a warp, scale and shift read once for both.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 768), at_most(1, 768)],
@@ -365,6 +433,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 4,
         static_shared_bytes: (8 * 16 + 16) * 4,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "Eight rows of 768 a block, a thread the same quad of each.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 768), at_most(1, 768)],
@@ -379,6 +449,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 0,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "One output a thread, the channel fastest.",
         grid: |dims| one_a_thread(dims[0] * dims[0] * dims[1]),
         limits: &[],
@@ -393,6 +465,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 1,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "4 x 4 outputs a thread in registers, a channel a lane.",
         grid: |dims| [dims[0] / 8, dims[0] / 16, dims[1] / 32],
         limits: &[multiple(0, 16), multiple(1, 32)],
@@ -407,6 +481,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 1,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 8 * 48 * 34 * 16,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "8 x 8 outputs a thread from stages of shared memory, k shared out among warps.",
         grid: |dims| [dims[1] / 8, dims[0] / 16, dims[0] / 32],
         limits: &[multiple(0, 32), multiple(1, 8)],
@@ -421,6 +497,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 1,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 8 * 48 * 33 * 16,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "Three TF32 products for one of FP32 on tensor cores, 32 x 16 outputs of 8 channels a block.",
         grid: |dims| [dims[1] / 8, dims[0] / 16, dims[0] / 32],
         limits: &[multiple(0, 32), multiple(1, 8)],
@@ -435,6 +513,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 1,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 6 * 64 * 33 * 16,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "32 x 32 outputs of 8 channels a block on tensor cores.",
         grid: |dims| [dims[1] / 8, dims[0] / 32, dims[0] / 32],
         limits: &[multiple(0, 32), multiple(1, 8)],
@@ -449,6 +529,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 1,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 6 * 32 * 64 * 16,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "16 x 16 outputs of 16 channels a block on tensor cores.",
         grid: |dims| [dims[1] / 16, dims[0] / 16, dims[0] / 16],
         limits: &[multiple(0, 16), multiple(1, 16)],
@@ -463,6 +545,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 0,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "One output a thread, the edges of its node in turn.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
@@ -477,6 +561,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 4,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A warp a node, two rows of features a 128-bit read, 16 edges in flight.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -491,6 +577,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 1,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A warp a node, 32 nodes a block.",
         grid: |dims| [dims[0].div_ceil(32), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -505,6 +593,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 4,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "A warp a node, every lane reading the indices of its edges.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -519,6 +609,8 @@ pub static VARIANTS: &[Variant] = &[
         resident_blocks: 4,
         static_shared_bytes: 0,
         dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
         summary: "Half a warp a node, 8 edges in flight.",
         grid: |dims| [dims[0].div_ceil(16), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -565,11 +657,16 @@ pub fn general(operation: Operation) -> &'static Variant {
         .expect("a test holds that every operation has a general variant")
 }
 
-/// The variant that runs where `requested` is asked for: itself if it takes `dims`, else the general one.
-pub fn dispatch(requested: &'static Variant, dims: &[u32]) -> &'static Variant {
-    match requested.takes(dims) {
-        Ok(()) => requested,
-        Err(_) => general(requested.operation),
+/// The variant that runs where `requested` is asked for: itself if it takes `dims` and a device of this compute
+/// capability runs it, else the general one.
+pub fn dispatch(
+    requested: &'static Variant,
+    dims: &[u32],
+    capability: (u32, u32),
+) -> &'static Variant {
+    match requested.target.runs_on(capability) && requested.takes(dims).is_ok() {
+        true => requested,
+        false => general(requested.operation),
     }
 }
 
@@ -606,6 +703,7 @@ mod tests {
             let roots = of(operation).filter(|v| v.parent.is_none()).count();
             assert_eq!(roots, 1, "{operation}");
             assert!(general(operation).limits.is_empty(), "{operation}");
+            assert_eq!(general(operation).target, Target::Sm80, "{operation}");
         }
         let ids = Operation::ALL.map(|operation| general(operation).id);
         assert_eq!(
@@ -694,10 +792,7 @@ mod tests {
             variant.takes(dims).unwrap();
             let launch = variant.launch(dims);
             assert_eq!((launch.grid, launch.block), (grid, block), "{id}");
-            assert_eq!(
-                launch.dynamic_shared_bytes, variant.dynamic_shared_bytes,
-                "{id}"
-            );
+            assert_eq!(launch.grid[0] % variant.cluster, 0, "{id}");
         }
     }
 
@@ -743,10 +838,25 @@ mod tests {
         ];
         for (requested, dims, runs) in cases {
             assert_eq!(
-                dispatch(find(requested).unwrap(), dims).id,
+                dispatch(find(requested).unwrap(), dims, (9, 0)).id,
                 runs,
                 "{dims:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_device_that_lacks_the_instructions_runs_the_general_variant() {
+        assert!(Target::Sm80.runs_on((8, 0)) && Target::Sm80.runs_on((12, 1)));
+        assert!(!Target::Sm80.runs_on((7, 5)));
+        assert!(Target::Sm90a.runs_on((9, 0)));
+        for variant in VARIANTS.iter().filter(|v| v.target == Target::Sm90a) {
+            let dims = [1024, 1024, 1024];
+            let runs = |capability| dispatch(variant, &dims, capability).id;
+            assert_eq!(runs((9, 0)), variant.id);
+            for other in [(8, 0), (8, 9), (10, 0), (12, 0)] {
+                assert_eq!(runs(other), general(variant.operation).id, "{other:?}");
+            }
         }
     }
 

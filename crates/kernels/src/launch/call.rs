@@ -28,7 +28,7 @@ enum Buffer {
 }
 
 impl Call {
-    /// Loads the kernel that `requested` dispatches to at these dims, copies the inputs to the device and
+    /// Loads the kernel that `requested` dispatches to at these dims on this device, copies the inputs to the device and
     /// sets up the arguments.
     ///
     /// # Errors
@@ -38,7 +38,7 @@ impl Call {
         requested: &'static Variant,
         inputs: &Inputs,
     ) -> Result<Self, LaunchError> {
-        let variant = variants::dispatch(requested, &inputs.dims);
+        let variant = variants::dispatch(requested, &inputs.dims, gpu.compute_capability()?);
         let module = Module::load(gpu, variant)?;
         let mut buffers = Vec::new();
         for array in &inputs.arrays {

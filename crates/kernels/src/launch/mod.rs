@@ -33,6 +33,20 @@ pub enum LaunchError {
         /// The PTX object.
         object: String,
     },
+    /// The device lacks instructions of the variant.
+    #[error(
+        "variant {variant}: found a device of compute capability {major}.{minor}, expected one that runs {target}"
+    )]
+    WrongDevice {
+        /// The variant.
+        variant: &'static str,
+        /// What its object is compiled for.
+        target: &'static str,
+        /// Compute capability of the device, major.
+        major: u32,
+        /// Compute capability of the device, minor.
+        minor: u32,
+    },
     /// No object was built for a variant.
     #[error("variant {0}: found no PTX object, expected one; run `cargo xtask kernels`")]
     NoObject(&'static str),

@@ -7,6 +7,9 @@ use cudarc::driver::{CudaContext, result, sys};
 use std::ffi::CString;
 use std::sync::Arc;
 
+/// Shared bytes of a block that a launch may have unless its function is allowed more.
+const SHARED_BYTES_OF_ANY_LAUNCH: u32 = 48 * 1024;
+
 /// A module that stays loaded as long as its function may be launched.
 pub(super) struct Module {
     context: Arc<CudaContext>,
@@ -18,6 +21,15 @@ impl Module {
     /// Loads the object of `variant`; the driver compiles it for the device here, never in a timed call.
     pub(super) fn load(gpu: &Gpu, variant: &Variant) -> Result<Self, LaunchError> {
         let object = objects::ptx(variant.id).ok_or(LaunchError::NoObject(variant.id))?;
+        let (major, minor) = gpu.compute_capability()?;
+        if !variant.target.runs_on((major, minor)) {
+            return Err(LaunchError::WrongDevice {
+                variant: variant.id,
+                target: variant.target.name(),
+                major,
+                minor,
+            });
+        }
         let context = Arc::clone(&gpu.context);
         context
             .bind_to_thread()
@@ -49,20 +61,29 @@ impl Module {
         #[allow(unsafe_code)]
         let function = unsafe { result::module::get_function(module, symbol) };
         loaded.function = function.map_err(failed(format!("find the entry {}", variant.id)))?;
-        if variant.dynamic_shared_bytes > 0 {
-            // SAFETY: the function is of the module that was loaded above.
-            #[allow(unsafe_code)]
-            let set = unsafe {
-                result::function::set_function_attribute(
-                    loaded.function,
-                    sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                    variant.dynamic_shared_bytes.cast_signed(),
-                )
-            };
-            let bytes = variant.dynamic_shared_bytes;
-            set.map_err(failed(format!("give {} {bytes} shared bytes", variant.id)))?;
-        }
+        loaded.allow_shared_bytes(variant)?;
         Ok(loaded)
+    }
+
+    /// Raises the limit on shared memory of a launch where the variant takes more than every launch may.
+    fn allow_shared_bytes(&self, variant: &Variant) -> Result<(), LaunchError> {
+        let bytes = variant.dynamic_shared_bytes;
+        if variant.static_shared_bytes + bytes <= SHARED_BYTES_OF_ANY_LAUNCH {
+            return Ok(());
+        }
+        // SAFETY: the function belongs to the module that `self` keeps loaded.
+        #[allow(unsafe_code)]
+        let raised = unsafe {
+            result::function::set_function_attribute(
+                self.function,
+                sys::CUfunction_attribute_enum::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                bytes.cast_signed(),
+            )
+        };
+        raised.map_err(failed(format!(
+            "give {} {bytes} bytes of shared memory",
+            variant.id
+        )))
     }
 
     /// The entry; valid as long as `self` lives.
