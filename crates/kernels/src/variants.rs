@@ -44,6 +44,16 @@ impl Target {
     }
 }
 
+/// An input as an array of three dims, and the boxes of it that one instruction reads, the fastest dim first. Rows of
+/// a box have 64 bytes, whose quarters change places in shared memory (the 64-byte swizzle).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Boxes {
+    /// Elements along each dim of the array.
+    pub array: [u32; 3],
+    /// Elements along each dim of a box.
+    pub size: [u32; 3],
+}
+
 /// What became of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
@@ -53,6 +63,9 @@ pub enum Status {
     Rejected,
     /// Built and tested, not yet measured.
     Open,
+    /// Made to measure a limit: it moves what its parent moves and computes nothing. Its output is not that of the
+    /// operation, and no check asks for it.
+    Twin,
 }
 
 /// One kernel for one operation.
@@ -81,6 +94,9 @@ pub struct Variant {
     pub cluster: u32,
     /// What its object is compiled for.
     pub target: Target,
+    /// For an object that reads its inputs in boxes, those boxes: for each input it takes the address of a tensor map
+    /// of them, after the dims.
+    pub boxes: Option<fn(&[u32]) -> Boxes>,
     /// What it does, in one sentence.
     pub summary: &'static str,
     /// Blocks for dims of the operation.
@@ -159,6 +175,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "One output a thread from 16 x 16 tiles in shared memory.",
         grid: |dims| [dims[1].div_ceil(16), dims[0].div_ceil(16), 1],
         limits: &[],
@@ -175,6 +192,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "4 x 4 outputs a thread in registers, 64 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 64, 1],
         limits: &[multiple(0, 64), multiple(1, 64), multiple(2, 32)],
@@ -191,6 +209,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "8 x 4 outputs a thread in registers, 128 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 32)],
@@ -207,6 +226,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "One output a thread, bias and GELU in one pass.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
@@ -223,6 +243,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "A quad a thread in 128-bit accesses.",
         grid: |dims| [(dims[0] * dims[1]).div_ceil(1024), 1, 1],
         limits: &[multiple(1, 4)],
@@ -239,6 +260,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "Two quads a thread, 128 threads a block.",
         grid: |dims| [(dims[0] * dims[1]).div_ceil(1024), 1, 1],
         limits: &[multiple(1, 4)],
@@ -255,6 +277,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "The same quad of eight rows a thread, the bias read once for them.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 4)],
@@ -271,6 +294,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "Four rows a thread, 192 x 4 threads a block.",
         grid: |dims| [dims[0] / 16, 1, 1],
         limits: &[multiple(0, 16), multiple(1, 4)],
@@ -287,6 +311,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "Eight rows a thread, caches told that nothing is read twice.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 4)],
@@ -303,6 +328,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "A block of 256 threads a row, partial sums halved in shared memory.",
         grid: |dims| [dims[0], 1, 1],
         limits: &[],
@@ -319,6 +345,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "A warp a row, partial sums meet in shuffles, quads in place of floats.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4)],
@@ -335,6 +362,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "A warp a row, the row's quads held in an array of each lane.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[Limit {
@@ -355,6 +383,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "A warp a row, the row read once in predicated quads and centred in registers.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 768)],
@@ -371,6 +400,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "A warp a row, 32 rows a block.",
         grid: |dims| [dims[0].div_ceil(32), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 768)],
@@ -387,6 +417,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "A warp a row of 768.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 768), at_most(1, 768)],
@@ -403,6 +434,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "A warp a row of 768, mean and squares in one butterfly.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 768), at_most(1, 768)],
@@ -419,6 +451,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "Two rows of 768 a warp, scale and shift read once for both.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 768), at_most(1, 768)],
@@ -435,6 +468,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "Eight rows of 768 a block, a thread the same quad of each.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 768), at_most(1, 768)],
@@ -451,6 +485,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "One output a thread, the channel fastest.",
         grid: |dims| one_a_thread(dims[0] * dims[0] * dims[1]),
         limits: &[],
@@ -467,6 +502,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "4 x 4 outputs a thread in registers, a channel a lane.",
         grid: |dims| [dims[0] / 8, dims[0] / 16, dims[1] / 32],
         limits: &[multiple(0, 16), multiple(1, 32)],
@@ -483,6 +519,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 8 * 48 * 34 * 16,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "8 x 8 outputs a thread from stages of shared memory, k shared out among warps.",
         grid: |dims| [dims[1] / 8, dims[0] / 16, dims[0] / 32],
         limits: &[multiple(0, 32), multiple(1, 8)],
@@ -499,6 +536,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 8 * 48 * 33 * 16,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "Three TF32 products for one of FP32 on tensor cores, 32 x 16 outputs of 8 channels a block.",
         grid: |dims| [dims[1] / 8, dims[0] / 16, dims[0] / 32],
         limits: &[multiple(0, 32), multiple(1, 8)],
@@ -515,6 +553,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 6 * 64 * 33 * 16,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "32 x 32 outputs of 8 channels a block on tensor cores.",
         grid: |dims| [dims[1] / 8, dims[0] / 32, dims[0] / 32],
         limits: &[multiple(0, 32), multiple(1, 8)],
@@ -531,6 +570,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 6 * 32 * 64 * 16,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "16 x 16 outputs of 16 channels a block on tensor cores.",
         grid: |dims| [dims[1] / 16, dims[0] / 16, dims[0] / 16],
         limits: &[multiple(0, 16), multiple(1, 16)],
@@ -547,6 +587,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "One output a thread, the edges of its node in turn.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
@@ -563,6 +604,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "A warp a node, two rows of features a 128-bit read, 16 edges in flight.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -579,6 +621,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "A warp a node, 32 nodes a block.",
         grid: |dims| [dims[0].div_ceil(32), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -595,6 +638,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "A warp a node, every lane reading the indices of its edges.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -611,6 +655,7 @@ pub static VARIANTS: &[Variant] = &[
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
+        boxes: None,
         summary: "Half a warp a node, 8 edges in flight.",
         grid: |dims| [dims[0].div_ceil(16), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -851,8 +896,12 @@ mod tests {
         assert!(!Target::Sm80.runs_on((7, 5)));
         assert!(Target::Sm90a.runs_on((9, 0)));
         for variant in VARIANTS.iter().filter(|v| v.target == Target::Sm90a) {
-            let dims = [1024, 1024, 1024];
-            let runs = |capability| dispatch(variant, &dims, capability).id;
+            let dims: &[u32] = match variant.operation {
+                Operation::Matmul => &[1024, 1024, 1024],
+                Operation::Triangle => &[128, 32],
+                _ => &[4096, 768],
+            };
+            let runs = |capability| dispatch(variant, dims, capability).id;
             assert_eq!(runs((9, 0)), variant.id);
             for other in [(8, 0), (8, 9), (10, 0), (12, 0)] {
                 assert_eq!(runs(other), general(variant.operation).id, "{other:?}");

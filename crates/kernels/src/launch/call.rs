@@ -1,5 +1,6 @@
 //! One operation ready to be called: module, buffers and arguments in place.
 
+use super::boxes::tensor_map;
 use super::module::Module;
 use super::{Gpu, LaunchError, Timer, failed};
 use crate::inputs::{Data, Inputs};
@@ -16,6 +17,8 @@ pub struct Call {
     variant: &'static Variant,
     launch: Launch,
     inputs: Vec<(&'static str, Buffer, usize)>,
+    /// The tensor maps of the inputs, where the kernel takes them: their addresses are among the arguments.
+    _maps: Vec<CudaSlice<u64>>,
     output: CudaSlice<f32>,
     elements: usize,
     /// Kernel arguments, one slot each; the driver reads as many bytes as the parameter has.
@@ -61,6 +64,14 @@ impl Call {
             .collect();
         arguments.push(address(gpu, &output));
         arguments.extend(inputs.dims.iter().map(|&dim| u64::from(dim)));
+        let mut maps = Vec::new();
+        if let Some(boxes) = variant.boxes {
+            for input in 0..buffers.len() {
+                let map = tensor_map(gpu, arguments[input], boxes(&inputs.dims))?;
+                arguments.push(address(gpu, &map));
+                maps.push(map);
+            }
+        }
         gpu.synchronize()?;
         Ok(Self {
             gpu: gpu.clone(),
@@ -68,6 +79,7 @@ impl Call {
             variant,
             launch: variant.launch(&inputs.dims),
             inputs: buffers,
+            _maps: maps,
             output,
             elements,
             arguments: arguments.into_boxed_slice(),
@@ -95,7 +107,7 @@ impl Call {
         } = self.launch;
         // SAFETY: the function is loaded as long as `self.module` lives; the argument slots hold, in the
         // kernel's order, device addresses of buffers that `self` owns with the lengths that the dims
-        // give, then the dims; the variant's table entry gave the launch shape for these dims.
+        // give, then the dims, then the addresses of tensor maps that `self` owns; the variant's table entry gave the launch shape for these dims.
         #[allow(unsafe_code)]
         let launched = unsafe {
             result::launch_kernel(

@@ -2,21 +2,29 @@
 #![allow(unsafe_code)]
 
 mod async_copy;
+mod boxes;
+mod bulk;
+mod cluster;
 mod global;
 mod grid;
 mod kernel;
 mod maths;
+mod mbarrier;
 mod shared;
 mod tensor;
 mod warp;
 
-pub use async_copy::{close_copies, copy_quad, wait_copies};
+pub use async_copy::{close_copies, copy_quad, copy_quad_cached, wait_copies};
+pub use boxes::Boxes;
+pub use bulk::{close_stores, fence_async, fence_async_shared, wait_for_stores};
+pub use cluster::{cluster_arrive, cluster_arrive_relaxed, cluster_rank, cluster_wait};
 pub use global::{In, Out};
 pub use grid::{barrier, block_x, block_y, block_z, thread_x, thread_y, threads_x, threads_y};
 pub(crate) use kernel::kernel;
-pub use maths::{div, exp, exp2, fma, reciprocal, rsqrt};
+pub use maths::{div, exp, exp2, fma, max, reciprocal, rsqrt};
+pub use mbarrier::{Mbarrier, publish_barriers};
 pub use shared::Shared;
 #[allow(unused_imports)] // not every variant has a shared array
 pub(crate) use shared::{launch_shared, shared};
-pub use tensor::{mma_tf32, split_tf32};
-pub use warp::{broadcast, shuffle, shuffle_down, shuffle_u32, shuffle_xor};
+pub use tensor::{cut_tf32, mma_tf32, split_tf32};
+pub use warp::{broadcast, shuffle, shuffle_down, shuffle_u32, shuffle_xor, warp_barrier};

@@ -16,6 +16,22 @@ pub fn copy_quad<const N: usize>(shared: Shared<f32, N>, to: u32, source: In<f32
     }
 }
 
+/// As [`copy_quad`], through the L1 cache, for what other blocks of the multiprocessor copy too (`cp.async.ca`).
+#[inline(always)]
+pub fn copy_quad_cached<const N: usize>(
+    shared: Shared<f32, N>,
+    to: u32,
+    source: In<f32>,
+    from: u32,
+) {
+    // SAFETY: as for `copy_quad`.
+    unsafe {
+        asm!("{{ .reg .b64 global;", "cvta.to.global.u64 global, {};",
+            "cp.async.ca.shared.global [{}], [global], 16; }}",
+            in(reg64) source.quad(from), in(reg32) shared.quad(to), options(nostack));
+    }
+}
+
 /// Closes a group: all copies of this thread since the last one, which may be none (`cp.async.commit_group`).
 #[inline(always)]
 pub fn close_copies() {

@@ -115,8 +115,13 @@ impl Out<f32> {
         unsafe {
             asm!("{{ .reg .b64 global;", "cvta.to.global.u64 global, {};",
                 "st.global.cs.v4.f32 [global], {{{}, {}, {}, {}}}; }}",
-                in(reg64) self.0.cast::<F32x4>().wrapping_add(quad as usize),
+                in(reg64) self.quad(quad),
                 in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w, options(nostack));
         }
+    }
+    /// Address of the elements `4 * quad .. 4 * quad + 4`.
+    #[inline(always)]
+    pub(super) fn quad(self, quad: u32) -> *mut F32x4 {
+        self.0.cast::<F32x4>().wrapping_add(quad as usize)
     }
 }

@@ -13,7 +13,7 @@ pub struct Shared<T, const N: usize> {
     element: PhantomData<T>,
 }
 
-impl<const N: usize> Shared<f32, N> {
+impl<T, const N: usize> Shared<T, N> {
     /// The array at `address`, from [`shared!`](crate::gpu::shared) only.
     ///
     /// # Safety
@@ -26,6 +26,14 @@ impl<const N: usize> Shared<f32, N> {
         }
     }
 
+    /// Where it begins in the shared window, in bytes.
+    #[inline(always)]
+    pub(super) fn address(self) -> u32 {
+        self.address
+    }
+}
+
+impl<const N: usize> Shared<f32, N> {
     /// The element at `index`, below `N`.
     #[inline(always)]
     pub fn get(self, index: u32) -> f32 {
@@ -56,6 +64,18 @@ impl<const N: usize> Shared<f32, N> {
         self.address + 16 * quad
     }
 
+    /// The elements `2 * pair` and `2 * pair + 1`, in one 64-bit access.
+    #[inline(always)]
+    pub fn get2(self, pair: u32) -> [f32; 2] {
+        let (x, y);
+        // SAFETY: inside the array that the kernel declared; it is aligned to 16 bytes, and so is every pair to 8.
+        unsafe {
+            asm!("ld.shared.v2.f32 {{{}, {}}}, [{}];", out(reg32) x, out(reg32) y,
+                in(reg32) self.address + 8 * pair, options(pure, readonly, nostack));
+        }
+        [x, y]
+    }
+
     /// Writes `value` at `index`, below `N`.
     #[inline(always)]
     pub fn set(self, index: u32, value: f32) {
@@ -63,6 +83,17 @@ impl<const N: usize> Shared<f32, N> {
         unsafe {
             asm!("st.shared.f32 [{}], {};", in(reg32) self.address + 4 * index, in(reg32) value,
                 options(nostack));
+        }
+    }
+
+    /// Writes the elements `2 * pair` and `2 * pair + 1`, in one 64-bit access.
+    #[inline(always)]
+    pub fn set2(self, pair: u32, value: [f32; 2]) {
+        let [x, y] = value;
+        // SAFETY: as for `get2`.
+        unsafe {
+            asm!("st.shared.v2.f32 [{}], {{{}, {}}};", in(reg32) self.address + 8 * pair, in(reg32) x,
+                in(reg32) y, options(nostack));
         }
     }
 
@@ -107,16 +138,20 @@ macro_rules! shared {
 pub(crate) use shared;
 
 /// As [`shared!`](crate::gpu::shared), for one array larger than the 48 KiB that an object may declare: the
-/// launch gives its bytes (`dynamic_shared_bytes` in the table of variants).
+/// launch gives its bytes (`dynamic_shared_bytes` in the table of variants). It is aligned to 16
+/// bytes, or with `aligned 1024` after its type to so many.
 #[allow(unused_macros)] // not every variant has one
 macro_rules! launch_shared {
     ($(#[$meta:meta])* fn $name:ident() -> Shared<$element:ty, $elements:tt>;) => {
+        $crate::gpu::launch_shared! { $(#[$meta])* fn $name() -> Shared<$element, $elements>, aligned 16; }
+    };
+    ($(#[$meta:meta])* fn $name:ident() -> Shared<$element:ty, $elements:tt>, aligned $align:literal;) => {
         $(#[$meta])*
         #[allow(unsafe_code)]
         #[inline(always)]
         fn $name() -> $crate::gpu::Shared<$element, $elements> {
             mod declaration {
-                ::core::arch::global_asm!(concat!(".extern .shared .align 16 .b8 ", stringify!($name), "[];"));
+                ::core::arch::global_asm!(concat!(".extern .shared .align ", $align, " .b8 ", stringify!($name), "[];"));
             }
             let address: u32;
             // SAFETY: the address of the array declared above, to which the launch gives its size.

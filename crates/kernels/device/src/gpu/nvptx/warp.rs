@@ -17,6 +17,14 @@ unsafe extern "C" {
     fn shfl_sync_idx_i32(lanes: u32, value: u32, lane: u32, clamp: u32) -> u32;
 }
 
+/// Waits for the lanes of the warp (`bar.warp.sync`). No compiler moves an access of memory across it, so that it
+/// also says in which order a thread does independent things.
+#[inline(always)]
+pub fn warp_barrier() {
+    // SAFETY: only waits; whole warps reach it together.
+    unsafe { core::arch::asm!("bar.warp.sync 0xffffffff;", options(nostack)) }
+}
+
 /// The `value` of the lane `offset` places up; a lane with none so far up keeps its own
 /// (`shfl.sync.down.b32`).
 #[inline(always)]
