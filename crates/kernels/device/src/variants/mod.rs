@@ -4,16 +4,38 @@
 
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu"))]
 pub mod bias_gelu;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_bulk"))]
+pub mod bias_gelu_bulk;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_full"))]
+pub mod bias_gelu_full;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_once"))]
 pub mod bias_gelu_once;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_order"))]
+pub mod bias_gelu_order;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_pair"))]
+pub mod bias_gelu_pair;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_quad"))]
 pub mod bias_gelu_quad;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_row"))]
+pub mod bias_gelu_row;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_rows"))]
 pub mod bias_gelu_rows;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_share"))]
+pub mod bias_gelu_share;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_two"))]
 pub mod bias_gelu_two;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_wave"))]
 pub mod bias_gelu_wave;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_bulk"))]
+pub mod copy_bulk;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_full"))]
+pub mod copy_full;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_pair"))]
+pub mod copy_pair;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_rows"))]
+pub mod copy_rows;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_two"))]
+pub mod copy_two;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm"))]
 pub mod layer_norm;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_columns"))]
