@@ -36,20 +36,32 @@ pub mod copy_pair;
 pub mod copy_rows;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_two"))]
 pub mod copy_two;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_wide"))]
+pub mod copy_wide;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm"))]
 pub mod layer_norm;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_columns"))]
 pub mod layer_norm_columns;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_exact"))]
 pub mod layer_norm_exact;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_four"))]
+pub mod layer_norm_four;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_merge"))]
 pub mod layer_norm_merge;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_once"))]
 pub mod layer_norm_once;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_pair"))]
 pub mod layer_norm_pair;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_shared"))]
+pub mod layer_norm_shared;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_single"))]
+pub mod layer_norm_single;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_swift"))]
+pub mod layer_norm_swift;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_tile"))]
 pub mod layer_norm_tile;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_two"))]
+pub mod layer_norm_two;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_warp"))]
 pub mod layer_norm_warp;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_wide"))]
