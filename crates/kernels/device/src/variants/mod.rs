@@ -32,6 +32,8 @@ pub mod copy_bulk;
 pub mod copy_full;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_pair"))]
 pub mod copy_pair;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_ring"))]
+pub mod copy_ring;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_rows"))]
 pub mod copy_rows;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_two"))]
@@ -66,6 +68,8 @@ pub mod layer_norm_two;
 pub mod layer_norm_warp;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_wide"))]
 pub mod layer_norm_wide;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "multiply_ring"))]
+pub mod multiply_ring;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor"))]
 pub mod neighbor;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor_block"))]
@@ -84,6 +88,12 @@ pub mod tiled_matmul_8x4;
 pub mod tiled_matmul_registers;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle"))]
 pub mod triangle;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_box"))]
+pub mod triangle_box;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_cluster"))]
+pub mod triangle_cluster;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_ring"))]
+pub mod triangle_ring;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_sector"))]
 pub mod triangle_sector;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_staged"))]
