@@ -261,11 +261,17 @@ fn with_bounds(ptx: &str, variant: &Variant) -> Result<String> {
         .with_context(|| format!("has no body after {head:?}"))?;
     let (before, after) = ptx.split_at(start + body);
     let [x, y, z] = variant.block;
+    let resident = match variant.resident_blocks {
+        0 => String::new(),
+        blocks => format!("\n.minnctapersm {blocks}"),
+    };
     let cluster = match variant.cluster {
         1 => String::new(),
         blocks => format!("\n.explicitcluster\n.reqnctapercluster {blocks}, 1, 1"),
     };
-    Ok(format!("{before}\n.maxntid {x}, {y}, {z}{cluster}{after}"))
+    Ok(format!(
+        "{before}\n.maxntid {x}, {y}, {z}{resident}{cluster}{after}"
+    ))
 }
 
 /// The Rust source that embeds the objects.

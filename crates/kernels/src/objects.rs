@@ -92,7 +92,7 @@ pub const LOCK_JSON: &str = include_str!("../ptx/kernels.lock.json");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::variants::VARIANTS;
+    use crate::variants::{Status, VARIANTS};
 
     #[test]
     fn every_variant_has_an_object_as_locked() {
@@ -120,7 +120,11 @@ mod tests {
                 1 => String::new(),
                 blocks => format!(".explicitcluster\n.reqnctapercluster {blocks}, 1, 1\n"),
             };
-            let bounds = format!("\n.maxntid {x}, {y}, {z}\n{cluster}{{\n");
+            let resident = match variant.resident_blocks {
+                0 => String::new(),
+                blocks => format!(".minnctapersm {blocks}\n"),
+            };
+            let bounds = format!("\n.maxntid {x}, {y}, {z}\n{resident}{cluster}{{\n");
             assert!(ptx.contains(&bounds), "{}: no {bounds:?}", variant.id);
             assert_eq!(
                 shared_bytes(ptx),
@@ -160,8 +164,13 @@ mod tests {
             assert!(has(id, "ld.global.v4.") && has(id, "st.global.v4."), "{id}");
             assert!(has(id, "st.shared.v4.f32"), "{id}");
         }
-        for variant in VARIANTS {
-            assert!(has(variant.id, "fma.rn.f32"), "{}", variant.id);
+        for id in ["triangle_tf32", "triangle_wide", "triangle_sector"] {
+            assert!(has(id, "mma.sync.aligned.m16n8k8"), "{id}");
+            assert!(has(id, "cp.async.cg.shared.global"), "{id}");
+        }
+        for variant in VARIANTS.iter().filter(|v| v.status != Status::Twin) {
+            let (fma, mma) = (has(variant.id, "fma.rn.f32"), has(variant.id, "mma.sync."));
+            assert!(fma || mma, "{}", variant.id);
         }
     }
 }

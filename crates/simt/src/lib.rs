@@ -44,8 +44,8 @@
 //!   fullest bank has different words; one of 16 bytes a lane takes that for each quarter warp, and those add
 //!   up. *Conflicts* are the wavefronts beyond one, or beyond one for each quarter that takes part.
 //! - Maths: what goes through [`gpu`]: `fma` is one multiply-add; `div` a special function, a multiplication
-//!   and two multiply-adds; `exp` a multiplication and a special function; `reciprocal` and `rsqrt` a special
-//!   function each. **Plain `+`, `-`, `*` and comparisons of `f32` are the host's own and are not counted**:
+//!   and two multiply-adds; `exp` a multiplication and a special function; `exp2`, `reciprocal` and `rsqrt` a
+//!   special function each. **Plain `+`, `-`, `*` and comparisons of `f32` are the host's own and are not counted**:
 //!   unchanged source does not show them. Nor are integer arithmetic, branches and address computations.
 //!
 //! The counts are those of the source. A compiler may merge, hoist or drop accesses, and what the hardware

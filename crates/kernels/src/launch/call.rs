@@ -1,5 +1,6 @@
 //! One operation ready to be called: module, buffers and arguments in place.
 
+use super::boxes::tensor_map;
 use super::module::Module;
 use super::{Gpu, LaunchError, Timer, failed};
 use crate::inputs::{Data, Inputs};
@@ -16,6 +17,8 @@ pub struct Call {
     variant: &'static Variant,
     launch: Launch,
     inputs: Vec<(&'static str, Buffer, usize)>,
+    /// The tensor maps of the inputs, where the kernel takes them: their addresses are among the arguments.
+    _maps: Vec<CudaSlice<u64>>,
     output: CudaSlice<f32>,
     elements: usize,
     /// Held for the kernel, which has its address.
@@ -63,6 +66,14 @@ impl Call {
             .collect();
         arguments.push(address(gpu, &output));
         arguments.extend(inputs.dims.iter().map(|&dim| u64::from(dim)));
+        let mut maps = Vec::new();
+        if let Some(boxes) = variant.boxes(&inputs.dims) {
+            for input in 0..buffers.len() {
+                let map = tensor_map(gpu, arguments[input], boxes)?;
+                arguments.push(address(gpu, &map));
+                maps.push(map);
+            }
+        }
         let launch = variant.launch(&inputs.dims);
         let scratch = match variant.scratch_bytes(&inputs.dims) {
             Some(bytes) => {
@@ -81,6 +92,7 @@ impl Call {
             variant,
             launch,
             inputs: buffers,
+            _maps: maps,
             output,
             elements,
             _scratch: scratch,
@@ -109,8 +121,8 @@ impl Call {
         } = self.launch;
         // SAFETY: the function is loaded as long as `self.module` lives; the argument slots hold, in the
         // kernel's order, device addresses of buffers that `self` owns with the lengths that the dims
-        // give, then the dims, then the scratch memory if the variant has some; the variant's table entry gave
-        // the launch shape for these dims.
+        // give, then the dims, then the tensor maps and the scratch memory that the variant has; its table entry
+        // gave the launch shape for these dims.
         #[allow(unsafe_code)]
         let launched = unsafe {
             result::launch_kernel(

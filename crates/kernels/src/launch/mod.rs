@@ -3,6 +3,7 @@
 //! Everything that a timed call needs is made beforehand: context, stream, module, buffers, arguments and
 //! events. A timed call is then one `cuLaunchKernel` between two event records, on one stream.
 
+mod boxes;
 mod call;
 mod gpu;
 mod module;

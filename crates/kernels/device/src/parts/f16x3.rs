@@ -9,7 +9,7 @@
 //! gives, by norm. A tile that meets a segment outside of the domain, infinities and NaN included, computes its
 //! outputs from the FP32 values instead ([`full_range`](crate::parts::full_range)).
 
-use crate::gpu::{F32x4, In, exchange, max_magnitude_f16, split_f16};
+use crate::gpu::{F32x4, In, max_magnitude_f16, shuffle_xor_u32, split_f16};
 use core::array::from_fn;
 
 /// Factor of each value before it is split: it lifts low halves out of what binary16 cannot represent.
@@ -38,7 +38,7 @@ impl Largest {
     /// Of this segment and that of the lane whose number differs in the bits of `lanes`.
     #[inline(always)]
     pub fn with_lane(self, lanes: u32) -> Self {
-        Self(max_magnitude_f16(self.0, exchange(self.0, lanes)))
+        Self(max_magnitude_f16(self.0, shuffle_xor_u32(self.0, lanes)))
     }
 
     /// Halves of two elements of the segment, which it counts: `(high, low)`.

@@ -14,7 +14,14 @@ const COLUMNS: usize = 4;
 /// of four.
 #[inline(always)]
 pub fn matmul_tile<const WIDTH: u32>(
-    thread: u32, a: In<f32>, b: In<f32>, out: Out<f32>, row: u32, column: u32, n: u32, k: u32,
+    thread: u32,
+    a: In<f32>,
+    b: In<f32>,
+    out: Out<f32>,
+    row: u32,
+    column: u32,
+    n: u32,
+    k: u32,
 ) {
     let threads = WIDTH / COLUMNS as u32;
     let row = row + thread / threads * ROWS as u32;

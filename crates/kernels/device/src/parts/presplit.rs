@@ -7,9 +7,9 @@
 //! shares with others, for all of them. The two blocks of a tile meet in distributed shared memory.
 
 use crate::gpu::{
-    Accumulators, Columns, F32x4, In, Mbarrier, Out, Scratch, Shared, barrier_of_warp, block_x, block_y,
-    cluster_arrive, cluster_enter, cluster_rank, cluster_wait, fence_async, publish_barriers, thread_x, uniform,
-    unrolled,
+    Accumulators, Columns, F32x4, In, Mbarrier, Out, Scratch, Shared, block_x, block_y,
+    cluster_arrive, cluster_arrive_relaxed, cluster_rank, cluster_wait, fence_async_global,
+    publish_barriers, thread_x, uniform, unrolled, warp_barrier,
 };
 use crate::parts::f16x3::UNSCALE;
 use crate::parts::full_range::matmul_tile;
@@ -52,8 +52,14 @@ impl Place {
     /// Moves to the next stage.
     fn advance(&mut self) {
         *self = match self.stage + 1 < STAGES {
-            true => Self { stage: self.stage + 1, ..*self },
-            false => Self { stage: 0, round: self.round + 1 },
+            true => Self {
+                stage: self.stage + 1,
+                ..*self
+            },
+            false => Self {
+                stage: 0,
+                round: self.round + 1,
+            },
         };
     }
 }
@@ -94,8 +100,16 @@ impl<const ACROSS: u32, const DOWN: u32> Spot<ACROSS, DOWN> {
     /// Of the `ACROSS + DOWN - 1` blocks that copy to this one, itself among them, the `index`th.
     fn source(self, index: u32) -> u32 {
         match index < ACROSS {
-            true => Self { across: index, ..self }.rank(),
-            false => Self { down: (self.down + index - ACROSS + 1) % DOWN, ..self }.rank(),
+            true => Self {
+                across: index,
+                ..self
+            }
+            .rank(),
+            false => Self {
+                down: (self.down + index - ACROSS + 1) % DOWN,
+                ..self
+            }
+            .rank(),
         }
     }
 
@@ -105,17 +119,39 @@ impl<const ACROSS: u32, const DOWN: u32> Spot<ACROSS, DOWN> {
         let barrier = full(words, stage);
         barrier.arrive_and_expect(16 * STAGE);
         let (part, first) = (QUADS / ACROSS, QUADS / ACROSS * self.across);
-        copy::<ACROSS>(words, scratch, self.same_rows(), STAGE * stage + first, QUADS * a + first, part, barrier);
+        copy::<ACROSS>(
+            words,
+            scratch,
+            self.same_rows(),
+            STAGE * stage + first,
+            QUADS * a + first,
+            part,
+            barrier,
+        );
         let (part, first) = (QUADS / DOWN, QUADS / DOWN * self.down);
         let to = STAGE * stage + QUADS + first;
-        copy::<DOWN>(words, scratch, self.same_columns(), to, QUADS * b + first, part, barrier);
+        copy::<DOWN>(
+            words,
+            scratch,
+            self.same_columns(),
+            to,
+            QUADS * b + first,
+            part,
+            barrier,
+        );
     }
 }
 
 /// Starts a copy to `BLOCKS` blocks.
 #[inline(always)]
 fn copy<const BLOCKS: u32>(
-    words: Shared<u32, WORDS>, scratch: Scratch, ranks: u32, to: u32, from: u32, quads: u32, barrier: Mbarrier,
+    words: Shared<u32, WORDS>,
+    scratch: Scratch,
+    ranks: u32,
+    to: u32,
+    from: u32,
+    quads: u32,
+    barrier: Mbarrier,
 ) {
     match BLOCKS {
         1 => words.start_load(to, scratch, from, quads, barrier),
@@ -127,7 +163,10 @@ fn copy<const BLOCKS: u32>(
 /// zero on, or with `SUM` from what `products` are.
 #[inline(always)]
 fn start_products<const SUM: bool>(
-    words: Shared<u32, WORDS>, place: Place, part: u32, products: &mut Accumulators<64>,
+    words: Shared<u32, WORDS>,
+    place: Place,
+    part: u32,
+    products: &mut Accumulators<64>,
 ) {
     let a_high = Columns::swizzled(words, STAGE * place.stage + HALF / 2 * part);
     let b_high = Columns::swizzled(words, STAGE * place.stage + QUADS);
@@ -151,7 +190,9 @@ fn start_products<const SUM: bool>(
 /// that the products of two stages start from zero, and are added to the sums here.
 #[inline(always)]
 fn multiply<const ACROSS: u32, const DOWN: u32>(
-    words: Shared<u32, WORDS>, spot: Spot<ACROSS, DOWN>, steps: u32,
+    words: Shared<u32, WORDS>,
+    spot: Spot<ACROSS, DOWN>,
+    steps: u32,
 ) -> [f32; 64] {
     let thread = thread_x();
     let (part, lane) = (uniform(thread / 128), thread % 32);
@@ -183,11 +224,22 @@ fn multiply<const ACROSS: u32, const DOWN: u32>(
 /// 288; every block is resident.
 #[inline(always)]
 pub fn matmul<const ACROSS: u32, const DOWN: u32>(
-    words: Shared<u32, WORDS>, a: In<f32>, b: In<f32>, out: Out<f32>, m: u32, n: u32, k: u32, scratch: Scratch,
+    words: Shared<u32, WORDS>,
+    a: In<f32>,
+    b: In<f32>,
+    out: Out<f32>,
+    m: u32,
+    n: u32,
+    k: u32,
+    scratch: Scratch,
 ) {
     let thread = thread_x();
     let rank = cluster_rank();
-    let spot = Spot::<ACROSS, DOWN> { half: rank % 2, across: rank / 2 % ACROSS, down: rank / 2 / ACROSS };
+    let spot = Spot::<ACROSS, DOWN> {
+        half: rank % 2,
+        across: rank / 2 % ACROSS,
+        down: rank / 2 / ACROSS,
+    };
     let cluster = Spot::<ACROSS, DOWN>::BLOCKS;
     let panel_a = block_y() * DOWN + spot.down;
     let panel_b = block_x() / cluster * ACROSS + spot.across;
@@ -201,7 +253,7 @@ pub fn matmul<const ACROSS: u32, const DOWN: u32>(
         words.set(OUTSIDE, 0);
         publish_barriers();
     }
-    cluster_enter();
+    cluster_arrive_relaxed();
 
     let grid_x = 2 * DOWN * (n / TILE);
     let (block, blocks) = (block_y() * grid_x + block_x(), grid_x * (m / TILE / DOWN));
@@ -214,18 +266,24 @@ pub fn matmul<const ACROSS: u32, const DOWN: u32>(
         let (first_a, first_b) = (tiles.rows(panel_a), tiles.columns(panel_b));
         if lane == 0 {
             barrier_of_grid.wait();
-            fence_async();
+            fence_async_global();
             let mut place = Place::FIRST;
             for step in 0..steps {
                 if step >= STAGES {
                     empty(words, place.stage).wait(place.round + 1);
                 }
                 let chunk = spot.half * steps + step;
-                spot.start(words, scratch, place.stage, first_a + chunk, first_b + chunk);
+                spot.start(
+                    words,
+                    scratch,
+                    place.stage,
+                    first_a + chunk,
+                    first_b + chunk,
+                );
                 place.advance();
             }
         }
-        barrier_of_warp();
+        warp_barrier();
         if tiles.any_outside(scratch, first_a, lane) | tiles.any_outside(scratch, first_b, lane) {
             words.set(OUTSIDE, 1);
         }

@@ -7,8 +7,8 @@
 //! a tile; then the word of the barrier of the grid.
 
 use crate::gpu::{
-    F32x4, GridBarrier, In, Scratch, Shared, barrier, barrier_or, close_stores, fence_async, publish_to_wgmma,
-    split, thread_x, unrolled, wait_for_reads_of_stores, wait_for_stores,
+    F32x4, GridBarrier, In, Scratch, Shared, barrier, barrier_or, close_stores, fence_async_global,
+    fence_async_shared, split, thread_x, unrolled, wait_for_reads_of_stores, wait_for_stores,
 };
 use crate::parts::f16x3::Largest;
 use core::array::from_fn;
@@ -41,7 +41,11 @@ impl Tiles {
     pub fn new(m: u32, n: u32, k: u32) -> Self {
         let along_k = k / STEP;
         let of_a = m / TILE * along_k;
-        Self { of_a, all: of_a + n / TILE * along_k, along_k }
+        Self {
+            of_a,
+            all: of_a + n / TILE * along_k,
+            along_k,
+        }
     }
 
     /// The first tile of the `panel`th 128 rows of A.
@@ -110,7 +114,14 @@ fn split_eight(values: [f32; 8], largest: &mut Largest) -> ([u32; 4], [u32; 4]) 
 /// them starts the stores and has to wait for the barrier of the grid that it gets.
 #[inline(always)]
 pub fn split_all<O: Order, const A: bool, const N: usize>(
-    words: Shared<u32, N>, scratch: Scratch, tiles: Tiles, a: In<f32>, b: In<f32>, n: u32, k: u32, block: u32,
+    words: Shared<u32, N>,
+    scratch: Scratch,
+    tiles: Tiles,
+    a: In<f32>,
+    b: In<f32>,
+    n: u32,
+    k: u32,
+    block: u32,
     blocks: u32,
 ) -> GridBarrier {
     let thread = thread_x();
@@ -125,7 +136,7 @@ pub fn split_all<O: Order, const A: bool, const N: usize>(
             from_fn(|i| {
                 let row = a.from(32 * i as u32 * k);
                 let (F32x4([s, t, u, v]), F32x4([w, x, y, z])) =
-                    (row.get4_once(a_quad), row.get4_once(a_quad + 8));
+                    (row.get4_past_l1(a_quad), row.get4_past_l1(a_quad + 8));
                 [s, t, u, v, w, x, y, z]
             })
         } else {
@@ -178,7 +189,7 @@ pub fn split_all<O: Order, const A: bool, const N: usize>(
         }
         barrier();
         let fits = !splits || store(slot, raw, tile < tiles.of_a);
-        publish_to_wgmma();
+        fence_async_shared();
         let outside = barrier_or(!fits);
         if !splits {
             words.start_store(starts, slot * QUADS, scratch, tile * QUADS, QUADS);
@@ -189,7 +200,7 @@ pub fn split_all<O: Order, const A: bool, const N: usize>(
     }
     if !splits {
         wait_for_stores();
-        fence_async();
+        fence_async_global();
     }
     GridBarrier::arrive(starts, scratch, (4 * QUADS + 1) * tiles.all, block, blocks)
 }

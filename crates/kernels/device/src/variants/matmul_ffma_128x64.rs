@@ -13,7 +13,9 @@
 //!   make them, and loads off the critical path. 128 blocks are one wave, in which FP32 multiply-adds alone take
 //!   33 us at 1024 x 1024 x 1024.
 
-use crate::gpu::{F32x4, In, Out, barrier, block_x, block_y, fma, kernel, shared, thread_x, unrolled};
+use crate::gpu::{
+    F32x4, In, Out, barrier, block_x, block_y, fma, kernel, shared, thread_x, unrolled,
+};
 use core::array::from_fn;
 
 /// Rows of C a block.
@@ -36,7 +38,10 @@ shared! {
 
 /// What a thread loads of a step: four quads along its row of A, two of B.
 fn load(a: In<f32>, b: In<f32>, n: u32) -> ([F32x4; 4], [F32x4; 2]) {
-    (from_fn(|q| a.get4(q as u32)), [b.get4(0), b.from(STEP / 2 * n).get4(0)])
+    (
+        from_fn(|q| a.get4(q as u32)),
+        [b.get4(0), b.from(STEP / 2 * n).get4(0)],
+    )
 }
 
 kernel! {

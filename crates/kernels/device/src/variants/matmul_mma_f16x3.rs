@@ -14,7 +14,9 @@
 //! - **Effect**: kernel time falls below what FP32 multiply-adds can reach, to what the L2 cache delivers: 100 MB
 //!   at 1024 x 1024 x 1024.
 
-use crate::gpu::{In, Out, barrier, barrier_or, block_x, block_y, kernel, mma_f16, shared, thread_x};
+use crate::gpu::{
+    In, Out, barrier, barrier_or, block_x, block_y, kernel, mma_f16, shared, thread_x,
+};
 use crate::parts::f16x3::{Largest, UNSCALE, load_column, load_rows, split_column, split_rows};
 use crate::parts::full_range::matmul_tile;
 use core::array::from_fn;

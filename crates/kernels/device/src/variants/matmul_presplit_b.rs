@@ -17,9 +17,10 @@
 //!   time falls by up to a third.
 
 use crate::gpu::{
-    Accumulators, Columns, F32x4, In, Mbarrier, Out, Pairs, Scratch, Shared, barrier_of_warp, block_x, block_y,
-    cluster_arrive, cluster_enter, cluster_rank, cluster_wait, fence_async, give_registers, kernel, publish_barriers,
-    shared, take_registers, thread_x, unrolled,
+    Accumulators, Columns, F32x4, In, Mbarrier, Out, Pairs, Scratch, Shared, block_x, block_y,
+    cluster_arrive, cluster_arrive_relaxed, cluster_rank, cluster_wait, fence_async_global,
+    give_registers, kernel, publish_barriers, shared, take_registers, thread_x, unrolled,
+    warp_barrier,
 };
 use crate::parts::f16x3::{Largest, UNSCALE, load_rows, split_rows};
 use crate::parts::full_range::matmul_tile;
@@ -61,14 +62,24 @@ fn next(stage: u32, round: u32) -> (u32, u32) {
 }
 
 /// Starts the copies of `steps` tiles from `first` on: part `part` of two of each, for both blocks in `ranks`.
-fn copy(words: Shared<u32, WORDS>, scratch: Scratch, first: u32, steps: u32, part: u32, ranks: u32) {
+fn copy(
+    words: Shared<u32, WORDS>,
+    scratch: Scratch,
+    first: u32,
+    steps: u32,
+    part: u32,
+    ranks: u32,
+) {
     let (mut stage, mut round) = (0, 0);
     for step in 0..steps {
         if step >= STAGES {
             empty(words, stage).wait(round + 1);
         }
         full(words, stage).arrive_and_expect(16 * QUADS);
-        let (to, from) = (QUADS * stage + HALF * part, QUADS * (first + step) + HALF * part);
+        let (to, from) = (
+            QUADS * stage + HALF * part,
+            QUADS * (first + step) + HALF * part,
+        );
         words.start_load_in(ranks, to, scratch, from, HALF, full(words, stage));
         (stage, round) = next(stage, round);
     }
@@ -77,7 +88,12 @@ fn copy(words: Shared<u32, WORDS>, scratch: Scratch, first: u32, steps: u32, par
 /// Multiplies two rows of A a thread by the stages: `a` from row g and column 4t on, `rows` its first 64 columns. Tells
 /// the block of rank `sharer` of each stage that it read. Gives the sums, and whether the rows lie in the domain.
 fn multiply(
-    words: Shared<u32, WORDS>, mut a: In<f32>, mut rows: [[F32x4; 2]; 4], k: u32, steps: u32, sharer: u32,
+    words: Shared<u32, WORDS>,
+    mut a: In<f32>,
+    mut rows: [[F32x4; 2]; 4],
+    k: u32,
+    steps: u32,
+    sharer: u32,
 ) -> ([f32; 64], bool) {
     let lane = thread_x() % 32;
     let mut largest = [Largest::NONE; 2];
@@ -86,7 +102,8 @@ fn multiply(
     let (mut stage, mut round) = (0, 0);
     for step in 1..=steps {
         let pairs: [_; 4] = from_fn(|i| split_rows(rows[i], &mut largest));
-        let (mut high, mut low): (Pairs<4>, Pairs<4>) = (pairs.map(|pair| pair.0), pairs.map(|pair| pair.1));
+        let (mut high, mut low): (Pairs<4>, Pairs<4>) =
+            (pairs.map(|pair| pair.0), pairs.map(|pair| pair.1));
         if step < steps {
             a = a.from(STEP);
             rows = load_rows(a, k);
@@ -146,7 +163,7 @@ kernel! {
             words.set(OUTSIDE, 0);
             publish_barriers();
         }
-        cluster_enter();
+        cluster_arrive_relaxed();
 
         let grid_x = 4 * (n / TILE);
         let (block, blocks) = (block_y() * grid_x + block_x(), grid_x * (m / TILE / 2));
@@ -160,10 +177,10 @@ kernel! {
                 let first = tiles.columns(panel);
                 if lane == 0 {
                     barrier_of_grid.wait();
-                    fence_async();
+                    fence_async_global();
                     copy(words, scratch, first + half * steps, steps, down, 0b101 << half);
                 }
-                barrier_of_warp();
+                warp_barrier();
                 if tiles.any_outside(scratch, first, lane) {
                     words.set(OUTSIDE, 1);
                 }

@@ -13,8 +13,8 @@
 //!   `mma.sync`; kernel time stays at what the L2 cache delivers, 100 MB at 1024 x 1024 x 1024.
 
 use crate::gpu::{
-    Accumulators, Columns, In, Out, Pairs, barrier, barrier_or, block_x, block_y, kernel, publish_to_wgmma,
-    shared, thread_x, unrolled,
+    Accumulators, Columns, In, Out, Pairs, barrier, barrier_or, block_x, block_y,
+    fence_async_shared, kernel, shared, thread_x, unrolled,
 };
 use crate::parts::f16x3::{Largest, UNSCALE, load_column, load_rows, split_column, split_rows};
 use crate::parts::full_range::matmul_tile;
@@ -80,7 +80,7 @@ kernel! {
                 halves.set4(buffer + quads[quad], b_high[quad]);
                 halves.set4(buffer + HALF + quads[quad], b_low[quad]);
             }
-            publish_to_wgmma();
+            fence_async_shared();
             // The first time round there is no product to wait for, and zero is added.
             products.wait(&mut [&mut high, &mut low]);
             products.add_to(&mut sums);

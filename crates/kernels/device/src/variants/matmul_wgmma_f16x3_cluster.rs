@@ -16,9 +16,9 @@
 //!   splitting; kernel time falls by up to a third.
 
 use crate::gpu::{
-    Accumulators, Columns, F32x4, In, Mbarrier, Out, Pairs, Shared, barrier, block_x, block_y, cluster_arrive,
-    cluster_rank, cluster_wait, give_registers, kernel, publish_to_wgmma, shared, take_registers, thread_x,
-    unrolled,
+    Accumulators, Columns, F32x4, In, Mbarrier, Out, Pairs, Shared, barrier, block_x, block_y,
+    cluster_arrive, cluster_rank, cluster_wait, fence_async_shared, give_registers, kernel, shared,
+    take_registers, thread_x, unrolled,
 };
 use crate::parts::f16x3::{Largest, UNSCALE, load_column, load_rows, split_column, split_rows};
 use crate::parts::full_range::matmul_tile;
@@ -97,7 +97,7 @@ fn split_b(words: Shared<u32, WORDS>, b: In<f32>, n: u32, steps: u32) -> bool {
         if step < steps {
             second = load_column(&mut b, n);
         }
-        publish_to_wgmma();
+        fence_async_shared();
         full(words, stage).arrive();
         (stage, round) = next(stage, round);
     }
@@ -114,7 +114,8 @@ fn multiply(words: Shared<u32, WORDS>, mut a: In<f32>, k: u32, steps: u32) -> ([
     let (mut stage, mut round) = (0, 0);
     for step in 1..=steps {
         let pairs: [_; 4] = from_fn(|i| split_rows(rows[i], &mut largest));
-        let (mut high, mut low): (Pairs<4>, Pairs<4>) = (pairs.map(|pair| pair.0), pairs.map(|pair| pair.1));
+        let (mut high, mut low): (Pairs<4>, Pairs<4>) =
+            (pairs.map(|pair| pair.0), pairs.map(|pair| pair.1));
         if step < steps {
             a = a.from(STEP);
             rows = load_rows(a, k);

@@ -16,9 +16,10 @@
 //!   falls by up to a third.
 
 use crate::gpu::{
-    Accumulators, Columns, F32x4, In, Mbarrier, Out, Pairs, Shared, barrier, barrier_of_warp, block_x, block_y,
-    cluster_arrive, cluster_enter, cluster_rank, cluster_wait, give_registers, kernel, publish_barriers,
-    publish_to_wgmma, shared, take_registers, thread_x, unrolled,
+    Accumulators, Columns, F32x4, In, Mbarrier, Out, Pairs, Shared, barrier, block_x, block_y,
+    cluster_arrive, cluster_arrive_relaxed, cluster_rank, cluster_wait, fence_async_shared,
+    give_registers, kernel, publish_barriers, shared, take_registers, thread_x, unrolled,
+    warp_barrier,
 };
 use crate::parts::f16x3::{Largest, UNSCALE, load_rows, split_column, split_rows};
 use crate::parts::full_range::matmul_tile;
@@ -103,7 +104,14 @@ impl Copies {
             raw_full(words, self.stage).arrive_and_expect(16 * STAGE);
         }
         let to = RAW + STAGE * self.stage + TILE / 4 * self.row;
-        words.start_copy_in(self.ranks, to, self.b, 0, TILE / 4, raw_full(words, self.stage));
+        words.start_copy_in(
+            self.ranks,
+            to,
+            self.b,
+            0,
+            TILE / 4,
+            raw_full(words, self.stage),
+        );
         self.b = self.b.from(STEP * self.n);
         self.left -= 1;
         (self.stage, self.round) = next(self.stage, self.round);
@@ -148,9 +156,9 @@ fn split_b(words: Shared<u32, WORDS>, mut copies: Copies, steps: u32, sharer: u3
         }
         store(2 * side, first);
         store(2 * side + 1, load(2 * side + 1));
-        publish_to_wgmma();
+        fence_async_shared();
         full(words, stage).arrive();
-        barrier_of_warp();
+        warp_barrier();
         if lane < 2 {
             raw_empty(words, stage).arrive_in(sharer + 2 * lane);
         }
@@ -169,7 +177,8 @@ fn multiply(words: Shared<u32, WORDS>, mut a: In<f32>, k: u32, steps: u32) -> ([
     let (mut stage, mut round) = (0, 0);
     for step in 1..=steps {
         let pairs: [_; 4] = from_fn(|i| split_rows(rows[i], &mut largest));
-        let (mut high, mut low): (Pairs<4>, Pairs<4>) = (pairs.map(|pair| pair.0), pairs.map(|pair| pair.1));
+        let (mut high, mut low): (Pairs<4>, Pairs<4>) =
+            (pairs.map(|pair| pair.0), pairs.map(|pair| pair.1));
         if step < steps {
             a = a.from(STEP);
             rows = load_rows(a, k);
@@ -227,7 +236,7 @@ kernel! {
             publish_barriers();
         }
         barrier();
-        cluster_enter();
+        cluster_arrive_relaxed();
         cluster_wait();
 
         if thread < 256 {

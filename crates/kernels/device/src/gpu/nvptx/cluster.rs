@@ -20,9 +20,11 @@ pub fn cluster_arrive() {
     unsafe { asm!("barrier.cluster.arrive.release.aligned;", options(nostack)) }
 }
 
-/// Tells the cluster that this thread is here, and no more. A [`cluster_wait`] follows.
+/// As [`cluster_arrive`], but what this thread wrote is not made visible: enough after
+/// [`publish_barriers`](crate::gpu::publish_barriers), which does that for barriers, and without the fence of all
+/// memory that the former takes.
 #[inline(always)]
-pub fn cluster_enter() {
+pub fn cluster_arrive_relaxed() {
     // SAFETY: as for `barrier`.
     unsafe { asm!("barrier.cluster.arrive.relaxed.aligned;", options(nostack)) }
 }

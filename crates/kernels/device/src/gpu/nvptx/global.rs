@@ -33,28 +33,78 @@ impl In<f32> {
         // SAFETY: as for `get`; arrays are aligned to 16 bytes, and so is every fourth element.
         unsafe { *self.0.cast::<F32x4>().add(quad as usize) }
     }
-}
 
-impl In<f32> {
-    /// The address of the elements from `4 * quad` on.
+    /// As [`get4`](Self::get4), by the path for what no launch writes (`ld.global.nc`): the driver's compiler may
+    /// move the read across writes of the output.
     #[inline(always)]
-    pub(super) fn quad(self, quad: u32) -> u64 {
-        self.0 as u64 + 16 * u64::from(quad)
+    pub fn get4_fixed(self, quad: u32) -> F32x4 {
+        let (x, y, z, w);
+        // SAFETY: as for `get4`; the output lies apart from every input.
+        unsafe {
+            asm!("{{ .reg .b64 global;", "cvta.to.global.u64 global, {};",
+                "ld.global.nc.v4.f32 {{{}, {}, {}, {}}}, [global]; }}",
+                in(reg64) self.quad(quad),
+                out(reg32) x, out(reg32) y, out(reg32) z, out(reg32) w,
+                options(readonly, nostack));
+        }
+        F32x4([x, y, z, w])
     }
-}
 
-impl In<f32> {
-    /// As [`get4`](Self::get4), for elements that the block reads once: past the L1 cache, and never merged with other
-    /// accesses.
+    /// As [`get4`](Self::get4), for elements that the launch reads once: the caches give them up first
+    /// (`ld.global.cs`).
     #[inline(always)]
     pub fn get4_once(self, quad: u32) -> F32x4 {
         let (x, y, z, w);
-        // SAFETY: as for `get4`; no kernel writes an input.
+        // SAFETY: as for `get4`.
         unsafe {
-            asm!("ld.global.nc.L1::no_allocate.v4.f32 {{{}, {}, {}, {}}}, [{}];", out(reg32) x, out(reg32) y,
-                out(reg32) z, out(reg32) w, in(reg64) self.quad(quad), options(readonly, nostack));
+            asm!("{{ .reg .b64 global;", "cvta.to.global.u64 global, {};",
+                "ld.global.cs.v4.f32 {{{}, {}, {}, {}}}, [global]; }}",
+                in(reg64) self.quad(quad),
+                out(reg32) x, out(reg32) y, out(reg32) z, out(reg32) w,
+                options(readonly, nostack));
         }
         F32x4([x, y, z, w])
+    }
+
+    /// As [`get4_fixed`](Self::get4_fixed), for elements that the block reads once: past the L1 cache
+    /// (`ld.global.nc.L1::no_allocate`).
+    #[inline(always)]
+    pub fn get4_past_l1(self, quad: u32) -> F32x4 {
+        let (x, y, z, w);
+        // SAFETY: as for `get4_fixed`.
+        unsafe {
+            asm!("{{ .reg .b64 global;", "cvta.to.global.u64 global, {};",
+                "ld.global.nc.L1::no_allocate.v4.f32 {{{}, {}, {}, {}}}, [global]; }}",
+                in(reg64) self.quad(quad),
+                out(reg32) x, out(reg32) y, out(reg32) z, out(reg32) w,
+                options(readonly, nostack));
+        }
+        F32x4([x, y, z, w])
+    }
+
+    /// As [`get4`](Self::get4) if `present`, else zeros and no access: one predicated instruction, no branch, as
+    /// [`get4_fixed`](Self::get4_fixed).
+    #[inline(always)]
+    pub fn get4_if(self, present: bool, quad: u32) -> F32x4 {
+        let (x, y, z, w);
+        // SAFETY: as for `get4` if `present`; else nothing is read.
+        unsafe {
+            asm!("{{ .reg .pred present;", ".reg .b64 global;", "setp.ne.u32 present, {}, 0;",
+                "cvta.to.global.u64 global, {};",
+                "mov.b32 {2}, 0;", "mov.b32 {3}, 0;", "mov.b32 {4}, 0;", "mov.b32 {5}, 0;",
+                "@present ld.global.nc.v4.f32 {{{2}, {3}, {4}, {5}}}, [global]; }}",
+                in(reg32) present as u32, in(reg64) self.quad(quad),
+                out(reg32) x, out(reg32) y, out(reg32) z, out(reg32) w,
+                // Not `pure`: reads stay where the kernel has them, before what they are to overlap with.
+                options(readonly, nostack));
+        }
+        F32x4([x, y, z, w])
+    }
+
+    /// Address of the elements `4 * quad .. 4 * quad + 4`.
+    #[inline(always)]
+    pub(super) fn quad(self, quad: u32) -> *const F32x4 {
+        self.0.cast::<F32x4>().wrapping_add(quad as usize)
     }
 }
 
@@ -89,5 +139,25 @@ impl Out<f32> {
     pub fn set4(self, quad: u32, value: F32x4) {
         // SAFETY: as for `set`; arrays are aligned to 16 bytes, and so is every fourth element.
         unsafe { *self.0.cast::<F32x4>().add(quad as usize) = value }
+    }
+
+    /// As [`set4`](Self::set4), for elements that nothing reads soon: the caches give them up first
+    /// (`st.global.cs`).
+    #[inline(always)]
+    pub fn set4_once(self, quad: u32, value: F32x4) {
+        let [x, y, z, w] = value.0;
+        // SAFETY: as for `set4`.
+        unsafe {
+            asm!("{{ .reg .b64 global;", "cvta.to.global.u64 global, {};",
+                "st.global.cs.v4.f32 [global], {{{}, {}, {}, {}}}; }}",
+                in(reg64) self.quad(quad),
+                in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w, options(nostack));
+        }
+    }
+
+    /// Address of the elements `4 * quad .. 4 * quad + 4`.
+    #[inline(always)]
+    pub(super) fn quad(self, quad: u32) -> *mut F32x4 {
+        self.0.cast::<F32x4>().wrapping_add(quad as usize)
     }
 }

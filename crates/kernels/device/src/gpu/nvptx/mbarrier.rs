@@ -11,7 +11,7 @@ pub struct Mbarrier(u32);
 impl Mbarrier {
     /// The barrier at words `2 * index` and `2 * index + 1` of `array`.
     #[inline(always)]
-    pub fn at<const N: usize>(array: Shared<u32, N>, index: u32) -> Self {
+    pub fn at<T, const N: usize>(array: Shared<T, N>, index: u32) -> Self {
         Self(array.address() + 8 * index)
     }
 

@@ -1,6 +1,6 @@
 //! Arrays that the threads of a block share.
 
-use crate::gpu::{F32x4, In};
+use crate::gpu::F32x4;
 use core::arch::asm;
 use core::marker::PhantomData;
 
@@ -30,6 +30,12 @@ impl<T, const N: usize> Shared<T, N> {
     #[inline(always)]
     pub(super) fn address(self) -> u32 {
         self.address
+    }
+
+    /// Where the elements `4 * quad .. 4 * quad + 4` are in it, in bytes.
+    #[inline(always)]
+    pub(super) fn quad(self, quad: u32) -> u32 {
+        self.address + 16 * quad
     }
 }
 
@@ -71,25 +77,13 @@ impl<const N: usize> Shared<u32, N> {
         let [x, y, z, w] = value;
         // SAFETY: inside the array that the kernel declared; it is aligned to 16 bytes, and so is every quad.
         unsafe {
-            asm!("st.shared.v4.u32 [{}], {{{}, {}, {}, {}}};", in(reg32) self.address + 16 * quad,
+            asm!("st.shared.v4.u32 [{}], {{{}, {}, {}, {}}};", in(reg32) self.quad(quad),
                 in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w, options(nostack));
         }
     }
 }
 
 impl<const N: usize> Shared<f32, N> {
-    /// The elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
-    #[inline(always)]
-    pub fn get4(self, quad: u32) -> F32x4 {
-        let (x, y, z, w);
-        // SAFETY: inside the array that the kernel declared; it is aligned to 16 bytes, and so is every quad.
-        unsafe {
-            asm!("ld.shared.v4.f32 {{{}, {}, {}, {}}}, [{}];", out(reg32) x, out(reg32) y, out(reg32) z,
-                out(reg32) w, in(reg32) self.address + 16 * quad, options(pure, readonly, nostack));
-        }
-        F32x4([x, y, z, w])
-    }
-
     /// The element at `index`, below `N`.
     #[inline(always)]
     pub fn get(self, index: u32) -> f32 {
@@ -102,6 +96,30 @@ impl<const N: usize> Shared<f32, N> {
         value
     }
 
+    /// The elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
+    #[inline(always)]
+    pub fn get4(self, quad: u32) -> F32x4 {
+        let (x, y, z, w);
+        // SAFETY: inside the array that the kernel declared; it is aligned to 16 bytes, and so is every quad.
+        unsafe {
+            asm!("ld.shared.v4.f32 {{{}, {}, {}, {}}}, [{}];", out(reg32) x, out(reg32) y, out(reg32) z,
+                out(reg32) w, in(reg32) self.quad(quad), options(pure, readonly, nostack));
+        }
+        F32x4([x, y, z, w])
+    }
+
+    /// The elements `2 * pair` and `2 * pair + 1`, in one 64-bit access.
+    #[inline(always)]
+    pub fn get2(self, pair: u32) -> [f32; 2] {
+        let (x, y);
+        // SAFETY: inside the array that the kernel declared; it is aligned to 16 bytes, and so is every pair to 8.
+        unsafe {
+            asm!("ld.shared.v2.f32 {{{}, {}}}, [{}];", out(reg32) x, out(reg32) y,
+                in(reg32) self.address + 8 * pair, options(pure, readonly, nostack));
+        }
+        [x, y]
+    }
+
     /// Writes `value` at `index`, below `N`.
     #[inline(always)]
     pub fn set(self, index: u32, value: f32) {
@@ -112,50 +130,33 @@ impl<const N: usize> Shared<f32, N> {
         }
     }
 
+    /// Writes the elements `2 * pair` and `2 * pair + 1`, in one 64-bit access.
+    #[inline(always)]
+    pub fn set2(self, pair: u32, value: [f32; 2]) {
+        let [x, y] = value;
+        // SAFETY: as for `get2`.
+        unsafe {
+            asm!("st.shared.v2.f32 [{}], {{{}, {}}};", in(reg32) self.address + 8 * pair, in(reg32) x,
+                in(reg32) y, options(nostack));
+        }
+    }
+
     /// Writes the elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
     #[inline(always)]
     pub fn set4(self, quad: u32, value: F32x4) {
         let [x, y, z, w] = value.0;
         // SAFETY: inside the array that the kernel declared; it is aligned to 16 bytes, and so is every quad.
         unsafe {
-            asm!("st.shared.v4.f32 [{}], {{{}, {}, {}, {}}};", in(reg32) self.address + 16 * quad,
+            asm!("st.shared.v4.f32 [{}], {{{}, {}, {}, {}}};", in(reg32) self.quad(quad),
                 in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w, options(nostack));
         }
     }
 }
 
-impl<const N: usize> Shared<f32, N> {
-    /// Starts a copy of the elements `4 * from_quad .. 4 * from_quad + 4` of `from` to those of this array from
-    /// `4 * quad` on, which goes through no register (`cp.async`).
-    #[inline(always)]
-    pub fn start_copy4(self, quad: u32, from: In<f32>, from_quad: u32) {
-        // SAFETY: inside the arrays that the kernel declared and that the launch gives; both are aligned to 16 bytes,
-        // and so is every quad.
-        unsafe {
-            asm!("cp.async.cg.shared.global [{}], [{}], 16;", in(reg32) self.address + 16 * quad,
-                in(reg64) from.quad(from_quad), options(nostack));
-        }
-    }
-}
-
-/// Closes the group of the copies that this thread started so far.
-#[inline(always)]
-pub fn close_copies() {
-    // SAFETY: orders accesses and makes none.
-    unsafe { asm!("cp.async.commit_group;", options(nostack)) }
-}
-
-/// Waits until all groups of copies of this thread but the last `LEFT` are done.
-#[inline(always)]
-pub fn wait_for_copies<const LEFT: u32>() {
-    // SAFETY: orders accesses and makes none.
-    unsafe { asm!("cp.async.wait_group {};", const LEFT, options(nostack)) }
-}
-
 /// Declares a shared array of exactly its elements, and the function that returns it:
 /// `shared! { fn partial() -> Shared<f32, 256>; }`. The name is the symbol in the object. An array is aligned to
-/// 16 bytes, or with `aligned 1024` after its type to so many. `dynamic` before `fn` leaves its bytes to the
-/// launch.
+/// 16 bytes, or with `aligned 1024` after its type to so many. `dynamic` before `fn` leaves its bytes to the launch
+/// (`dynamic_shared_bytes` in the table of variants): more than the 48 KiB that an object may declare.
 #[allow(unused_macros)] // not every variant has one
 macro_rules! shared {
     ($($(#[$meta:meta])* fn $name:ident() -> Shared<$element:ty, $elements:tt> $(, aligned $align:literal)?;)*) => {$(
@@ -164,9 +165,9 @@ macro_rules! shared {
             bytes = const ::core::mem::size_of::<[$element; $elements]>(),
         }
     )*};
-    ($(#[$meta:meta])* dynamic fn $name:ident() -> Shared<$element:ty, $elements:tt>, aligned $align:literal;) => {
+    ($(#[$meta:meta])* dynamic fn $name:ident() -> Shared<$element:ty, $elements:tt> $(, aligned $align:literal)?;) => {
         $crate::gpu::shared! { @function $(#[$meta])* $name, $element, $elements,
-            [".extern .shared .align ", $align, " .b8 ", stringify!($name), "[];"],
+            [".extern .shared .align ", $crate::gpu::shared!(@align $($align)?), " .b8 ", stringify!($name), "[];"],
         }
     };
     (@align) => { 16 };

@@ -213,14 +213,6 @@ accumulators!("m64n64", 32: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20
 accumulators!("m64n128", 64: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
     32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63);
 
-/// Makes what this thread wrote to shared memory visible to products of any warpgroup, and copies of any thread, that
-/// a barrier after it lets start (`fence.proxy.async`).
-#[inline(always)]
-pub fn publish_to_wgmma() {
-    // SAFETY: orders accesses and makes none.
-    unsafe { asm!("fence.proxy.async.shared::cta;", options(nostack)) }
-}
-
 /// Changes the registers of each thread of this warpgroup to `REGISTERS`, a multiple of 8 and fewer than before
 /// (`setmaxnreg.dec`).
 #[inline(always)]
