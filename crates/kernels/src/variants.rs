@@ -339,24 +339,6 @@ pub static VARIANTS: &[Variant] = &[
         limits: &[multiple(0, 256), multiple(1, 128), multiple(2, 128)],
     },
     Variant {
-        id: "matmul_presplit_b",
-        operation: Operation::Matmul,
-        parent: Some("matmul_wgmma_f16x3_cluster"),
-        introduced: "limit-001",
-        status: Status::Rejected,
-        block: [384, 1, 1],
-        resident_blocks: 0,
-        static_shared_bytes: 0,
-        dynamic_shared_bytes: 5 * 32_768 + 32_768 + 96,
-        cluster: 4,
-        target: Target::Sm90a,
-        boxes: None,
-        scratch_bytes: Some(|dims| split_tiles(dims[1], dims[2])),
-        summary: "The grid splits B once; bulk copies bring it to two blocks, and warps split A.",
-        grid: |dims| [4 * (dims[1] / 128), dims[0] / 256, 1],
-        limits: &[tiles(0, 256, 1024), tiles(1, 128, 1024), multiple(2, 128)],
-    },
-    Variant {
         id: "matmul_presplit",
         operation: Operation::Matmul,
         parent: Some("matmul_wgmma_f16x3_cluster"),
@@ -373,42 +355,6 @@ pub static VARIANTS: &[Variant] = &[
         summary: "The grid splits A and B once, into scratch memory; bulk copies feed 128 x 128 a cluster.",
         grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
         limits: &[tiles(0, 128, 1024), tiles(1, 128, 1024), multiple(2, 256)],
-    },
-    Variant {
-        id: "matmul_presplit_rows",
-        operation: Operation::Matmul,
-        parent: Some("matmul_presplit"),
-        introduced: "limit-001",
-        status: Status::Rejected,
-        block: [288, 1, 1],
-        resident_blocks: 0,
-        static_shared_bytes: 0,
-        dynamic_shared_bytes: 3 * 65_536 + 32_768 + 64,
-        cluster: 4,
-        target: Target::Sm90a,
-        boxes: None,
-        scratch_bytes: Some(|dims| split_tiles(dims[0] + dims[1], dims[2])),
-        summary: "A copy of A serves two blocks, 128 x 256 a cluster of four.",
-        grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
-        limits: &[tiles(0, 128, 1024), tiles(1, 256, 1024), multiple(2, 256)],
-    },
-    Variant {
-        id: "matmul_presplit_both",
-        operation: Operation::Matmul,
-        parent: Some("matmul_presplit_rows"),
-        introduced: "limit-001",
-        status: Status::Rejected,
-        block: [288, 1, 1],
-        resident_blocks: 0,
-        static_shared_bytes: 0,
-        dynamic_shared_bytes: 3 * 65_536 + 32_768 + 64,
-        cluster: 8,
-        target: Target::Sm90a,
-        boxes: None,
-        scratch_bytes: Some(|dims| split_tiles(dims[0] + dims[1], dims[2])),
-        summary: "Copies of A and of B serve two blocks each, 256 x 256 a cluster of eight.",
-        grid: |dims| [4 * (dims[1] / 128), dims[0] / 256, 1],
-        limits: &[tiles(0, 256, 1024), tiles(1, 256, 1024), multiple(2, 256)],
     },
     Variant {
         id: "bias_gelu",
@@ -1335,6 +1281,11 @@ pub fn of(operation: Operation) -> impl Iterator<Item = &'static Variant> {
         .filter(move |variant| variant.operation == operation)
 }
 
+/// The variants that compute an operation: all of it but the twins.
+pub fn computing(operation: Operation) -> impl Iterator<Item = &'static Variant> {
+    of(operation).filter(|variant| variant.status != Status::Twin)
+}
+
 /// The variant that puts no limit on any dim of the operation: the one that was made from no other.
 pub fn general(operation: Operation) -> &'static Variant {
     of(operation)
@@ -1407,7 +1358,7 @@ mod tests {
     fn launches_have_the_published_shapes() {
         /// Variant, dims, grid, block.
         type Case = (&'static str, &'static [u32], [u32; 3], [u32; 3]);
-        let cases: [Case; 61] = [
+        let cases: [Case; 58] = [
             (
                 "tiled_matmul",
                 &[1024, 1024, 1024],
@@ -1463,27 +1414,9 @@ mod tests {
                 [512, 1, 1],
             ),
             (
-                "matmul_presplit_b",
-                &[1024, 1024, 1024],
-                [32, 4, 1],
-                [384, 1, 1],
-            ),
-            (
                 "matmul_presplit",
                 &[1024, 1024, 1024],
                 [16, 8, 1],
-                [288, 1, 1],
-            ),
-            (
-                "matmul_presplit_rows",
-                &[1024, 1024, 1024],
-                [16, 8, 1],
-                [288, 1, 1],
-            ),
-            (
-                "matmul_presplit_both",
-                &[1024, 1024, 1024],
-                [32, 4, 1],
                 [288, 1, 1],
             ),
             ("bias_gelu", &[4096, 768], [12_288, 1, 1], [256, 1, 1]),
@@ -1636,7 +1569,7 @@ mod tests {
     #[test]
     fn scratch_memory_holds_the_halves_and_what_blocks_tell_each_other() {
         let bytes = |id| find(id).unwrap().scratch_bytes(&[1024, 1024, 1024]);
-        assert_eq!(bytes("matmul_presplit"), Some(8 << 20 | 256 * 4 + 4));
+        assert_eq!(bytes("matmul_presplit"), Some((8 << 20) + 257 * 4));
         assert_eq!(bytes("tiled_matmul"), None);
     }
 

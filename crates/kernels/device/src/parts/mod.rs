@@ -1,6 +1,5 @@
-//! What several variants are made of.
+//! What variants are made of, beside their own files.
 
 pub mod f16x3;
 pub mod full_range;
-pub mod presplit;
 pub mod tiles;

@@ -36,7 +36,7 @@ pub struct Tiles {
 }
 
 impl Tiles {
-    /// The tiles of A (m,k), unless m is zero, and B (k,n).
+    /// The tiles of A (m,k) and B (k,n).
     #[inline(always)]
     pub fn new(m: u32, n: u32, k: u32) -> Self {
         let along_k = k / STEP;
@@ -73,30 +73,11 @@ impl Tiles {
     }
 }
 
-/// The order of K in a tile.
-pub trait Order {
-    /// The step at which element `element` of quad `quad` of a row stands.
-    fn step(quad: u32, element: u32) -> u32;
-}
-
-/// A quad has the four steps from four times its number on, and those 32 further.
-pub struct InFours;
-
-impl Order for InFours {
-    #[inline(always)]
-    fn step(quad: u32, element: u32) -> u32 {
-        4 * quad + element + element / 4 * 28
-    }
-}
-
-/// As [`split_rows`](crate::parts::f16x3::split_rows) has it.
-pub struct OfRows;
-
-impl Order for OfRows {
-    #[inline(always)]
-    fn step(quad: u32, element: u32) -> u32 {
-        quad / 2 * 16 + element / 2 * 4 + quad % 2 * 2 + element % 2
-    }
+/// The step along K at which element `element` of quad `quad` of a row stands: a quad has the four steps from four
+/// times its number on, and those 32 further.
+#[inline(always)]
+fn step(quad: u32, element: u32) -> u32 {
+    4 * quad + element + element / 4 * 28
 }
 
 /// What a thread splits of a tile: four quads.
@@ -109,11 +90,11 @@ fn split_eight(values: [f32; 8], largest: &mut Largest) -> ([u32; 4], [u32; 4]) 
     (halves.map(|(high, _)| high), halves.map(|(_, low)| low))
 }
 
-/// Splits, with all blocks of the grid, all tiles; `A` says whether A has any. Goes through the quads from 0 on of
+/// Splits, with all blocks of the grid, all tiles. Goes through the quads from 0 on of
 /// `words`, two tiles of it. All threads of the block take part: the first [`SPLITTERS`] split, and the one after
 /// them starts the stores and has to wait for the barrier of the grid that it gets.
 #[inline(always)]
-pub fn split_all<O: Order, const A: bool, const N: usize>(
+pub fn split_all<const N: usize>(
     words: Shared<u32, N>,
     scratch: Scratch,
     tiles: Tiles,
@@ -130,7 +111,7 @@ pub fn split_all<O: Order, const A: bool, const N: usize>(
     let (a_row, a_quad) = (thread / 8, thread % 8);
     let (b_column, b_quad) = (thread % TILE, thread / TILE);
     let load = |tile: u32| -> Raw {
-        if A && tile < tiles.of_a {
+        if tile < tiles.of_a {
             let (panel, chunk) = split(tile, tiles.along_k);
             let a = a.from((panel * TILE + a_row) * k + chunk * STEP);
             from_fn(|i| {
@@ -143,13 +124,13 @@ pub fn split_all<O: Order, const A: bool, const N: usize>(
             let tile = tile - tiles.of_a;
             let (panel, chunk) = split(tile, tiles.along_k);
             let b = b.from(chunk * STEP * n + panel * TILE + b_column);
-            from_fn(|i| from_fn(|e| b.get(O::step(b_quad + 2 * i as u32, e as u32) * n)))
+            from_fn(|i| from_fn(|e| b.get(step(b_quad + 2 * i as u32, e as u32) * n)))
         }
     };
     let store = |slot: u32, raw: Raw, of_a: bool| -> bool {
         let slot = slot * QUADS;
         let mut fits = true;
-        if A && of_a {
+        if of_a {
             unrolled!(i in 4 {
                 let mut largest = Largest::NONE;
                 let (high, low) = split_eight(raw[i], &mut largest);

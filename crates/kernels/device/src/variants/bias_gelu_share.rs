@@ -6,7 +6,7 @@
 //! - **Memory**: as its parent.
 //! - **Dims**: width a multiple of 4, even rows. A NaN in a quad makes the whole quad NaN.
 //! - **Effect**: 1.25 operations of the special function unit an element in place of 2, for 2.25 more products: its 16
-//!   lanes are busy for 0.9 us in place of 1.5. Kernel time falls if they are what a thread waits for.
+//!   lanes are busy for less. Kernel time falls if they are what a thread waits for.
 
 use crate::gpu::{
     F32x4, In, Out, array, block_x, each, exp2, fma, kernel, max, reciprocal, thread_x,

@@ -7,7 +7,7 @@
 //! - **Ownership**: each of the eight warps of a block owns a row, a lane every 32nd quad of it, six in all.
 //! - **Memory**: as its parent; five steps of two independent shuffles in place of two chains of five.
 //! - **Dims**: width 768; any rows.
-//! - **Effect**: the chain from the last read to the first write loses five shuffles, about 0.1 us.
+//! - **Effect**: the chain from the last read to the first write loses five shuffles.
 
 use crate::gpu::{F32x4, In, Out, block_x, each, fma, kernel, rsqrt, shuffle_xor, thread_x};
 use core::array::from_fn;

@@ -104,7 +104,7 @@ impl Copies {
             raw_full(words, self.stage).arrive_and_expect(16 * STAGE);
         }
         let to = RAW + STAGE * self.stage + TILE / 4 * self.row;
-        words.start_copy_in(
+        words.start_load_in(
             self.ranks,
             to,
             self.b,

@@ -99,12 +99,6 @@ pub mod matmul_ffma_halves;
 pub mod matmul_mma_f16x3;
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_presplit"))]
 pub mod matmul_presplit;
-#[cfg(all(target_arch = "nvptx64", variant = "matmul_presplit_b"))]
-pub mod matmul_presplit_b;
-#[cfg(all(target_arch = "nvptx64", variant = "matmul_presplit_both"))]
-pub mod matmul_presplit_both;
-#[cfg(all(target_arch = "nvptx64", variant = "matmul_presplit_rows"))]
-pub mod matmul_presplit_rows;
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_wgmma_f16x3"))]
 pub mod matmul_wgmma_f16x3;
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_wgmma_f16x3_cluster"))]

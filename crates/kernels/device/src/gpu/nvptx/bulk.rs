@@ -49,41 +49,10 @@ impl<const N: usize> Shared<u32, N> {
         }
     }
 
-    /// As [`start_load`](Self::start_load), into this array of every block of the cluster whose bit is set in
-    /// `ranks`, and counted at the same barrier of each.
+    /// Starts a copy of `quads` quads of `from`, from `from_quad` on, to those from `quad` on of this array in every
+    /// block of the cluster whose bit is set in `ranks`. Its bytes count at the same barrier of each.
     #[inline(always)]
     pub fn start_load_in(
-        self,
-        ranks: u32,
-        quad: u32,
-        from: Scratch,
-        from_quad: u32,
-        quads: u32,
-        barrier: Mbarrier,
-    ) {
-        // SAFETY: as for `start_store`, in blocks that have started and have not ended.
-        unsafe { self.start_bulk_in(ranks, quad, from.quad(from_quad), quads, barrier) }
-    }
-
-    /// Copies from the address `from`.
-    ///
-    /// # Safety
-    /// There are so many quads there and, from `quad` on, in this array of each block of `ranks`, which has started
-    /// and has not ended.
-    #[inline(always)]
-    unsafe fn start_bulk_in(self, ranks: u32, quad: u32, from: u64, quads: u32, barrier: Mbarrier) {
-        // SAFETY: as the caller says; both addresses are aligned to 16 bytes.
-        unsafe {
-            asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \
-                 [{}], [{}], {}, [{}], {};",
-                in(reg32) self.quad(quad), in(reg64) from, in(reg32) 16 * quads,
-                in(reg32) barrier.address(), in(reg16) ranks as u16, options(nostack));
-        }
-    }
-
-    /// As [`start_load_in`](Self::start_load_in), from the elements of `from` from `4 * from_quad` on.
-    #[inline(always)]
-    pub fn start_copy_in(
         self,
         ranks: u32,
         quad: u32,
@@ -92,8 +61,14 @@ impl<const N: usize> Shared<u32, N> {
         quads: u32,
         barrier: Mbarrier,
     ) {
-        // SAFETY: as for `start_load_in`; inside the array that the launch gives.
-        unsafe { self.start_bulk_in(ranks, quad, from.quad(from_quad) as u64, quads, barrier) }
+        // SAFETY: inside the array that the launch gives and inside the array that the kernel declared, in blocks
+        // that have started and have not ended; both addresses are aligned to 16 bytes.
+        unsafe {
+            asm!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster \
+                 [{}], [{}], {}, [{}], {};",
+                in(reg32) self.quad(quad), in(reg64) from.quad(from_quad), in(reg32) 16 * quads,
+                in(reg32) barrier.address(), in(reg16) ranks as u16, options(nostack));
+        }
     }
 }
 
