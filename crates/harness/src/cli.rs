@@ -1,5 +1,6 @@
 //! The command line of `mage-harness`.
 
+use crate::check::Outcome;
 use crate::{bench, capture, check, inputs, interrupt, run, worker};
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -8,6 +9,7 @@ use mage_evidence::operation::Operation;
 use mage_evidence::{Invalid, store};
 use mage_kernels::launch::Gpu;
 use mage_kernels::suite;
+use mage_kernels::variants::{self, Status, VARIANTS};
 use std::path::{Path, PathBuf};
 
 /// Rounds of event-timed calls and full-output checks of five GPU operations.
@@ -78,8 +80,11 @@ struct CheckArguments {
     /// Which cases.
     #[arg(long, value_enum, default_value = "all")]
     suite: SuiteName,
-    /// Implementations to check, comma-separated.
-    #[arg(long, value_delimiter = ',', default_values = ["python", "triton", "rust"])]
+    /// Kernel variants to check, comma-separated, on the cases of their operations; all by default.
+    #[arg(long, value_delimiter = ',')]
+    variants: Vec<String>,
+    /// Implementations to check, comma-separated; python,triton,rust by default, rust alone with --variants.
+    #[arg(long, value_delimiter = ',')]
     implementations: Vec<String>,
     /// Python with PyTorch and Triton.
     #[arg(long)]
@@ -223,7 +228,13 @@ fn flag(mut invalid: Invalid, dashes: &str) -> Invalid {
 
 fn check_suites(root: &Path, arguments: CheckArguments) -> anyhow::Result<()> {
     interrupt::install()?;
-    for name in &arguments.implementations {
+    let operations = operations_of(&arguments.variants)?;
+    let names = match (&arguments.implementations[..], &arguments.variants[..]) {
+        ([], []) => ["python", "triton", "rust"].map(String::from).to_vec(),
+        ([], _) => vec!["rust".to_owned()],
+        (names, _) => names.to_vec(),
+    };
+    for name in &names {
         bench::check_implementation(name).map_err(|e| e.under("--implementations"))?;
     }
     let mut cases = Vec::new();
@@ -237,18 +248,46 @@ fn check_suites(root: &Path, arguments: CheckArguments) -> anyhow::Result<()> {
     if arguments.suite != SuiteName::Small {
         cases.extend(suite::DEFAULT);
     }
+    cases.retain(|case| operations.contains(&case.operation));
     let gpu = Gpu::open().context("check runs the kernels on a CUDA device")?;
     let python = worker::interpreter(root, arguments.python.as_deref());
-    let (mut implementations, _) =
-        bench::implementations(root, &gpu, &arguments.implementations, &python)?;
-    let rows = check::suite(&cases, &mut implementations)?;
+    let (mut implementations, _) = bench::implementations(root, &gpu, &names, &python)?;
+    let rows = check::suite(&cases, &arguments.variants, &mut implementations)?;
     print!("{}", check::table(&rows));
-    let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
+    let count = |is: fn(&Outcome) -> bool| rows.iter().filter(|row| is(&row.outcome)).count();
+    let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
     if failed > 0 {
         bail!("{failed} of {} checks failed", rows.len());
     }
-    println!("{} checks passed", rows.len());
+    match count(|outcome| matches!(outcome, Outcome::Refused(_))) {
+        0 => println!("{} checks passed", rows.len()),
+        refused => println!(
+            "{} checks passed, {refused} not on this device",
+            rows.len() - refused
+        ),
+    }
     Ok(())
+}
+
+/// The operations of these variants; every one where none is named.
+///
+/// # Errors
+/// [`Invalid`] for a name that is no variant, or one that computes nothing.
+fn operations_of(variants: &[String]) -> Result<Vec<Operation>, Invalid> {
+    if variants.is_empty() {
+        return Ok(Operation::ALL.to_vec());
+    }
+    variants
+        .iter()
+        .map(|id| match variants::find(id) {
+            Some(variant) if variant.status != Status::Twin => Ok(variant.operation),
+            _ => Err(Invalid::new(
+                "--variants",
+                format!("{id:?}"),
+                "variants that compute an operation, as `mage-harness variants` lists them",
+            )),
+        })
+        .collect()
 }
 
 fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> {
@@ -281,12 +320,12 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
 /// The table of variants, one a line.
 fn variants_table() -> String {
     let mut text = format!(
-        "{:<10} {:<24} {:<24} {:<9} {:<9} {}\n",
+        "{:<10} {:<26} {:<26} {:<9} {:<9} {}\n",
         "operation", "variant", "parent", "since", "status", "what it does"
     );
-    for variant in mage_kernels::variants::VARIANTS {
+    for variant in VARIANTS {
         text += &format!(
-            "{:<10} {:<24} {:<24} {:<9} {:<9} {}\n",
+            "{:<10} {:<26} {:<26} {:<9} {:<9} {}\n",
             variant.operation,
             variant.id,
             variant.parent.unwrap_or("-"),

@@ -65,6 +65,13 @@ pub enum LaunchError {
     NoObject(&'static str),
 }
 
+impl LaunchError {
+    /// Whether this device cannot run the variant, and another could.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::WrongDevice { .. } | Self::NotResident { .. })
+    }
+}
+
 /// Names what was tried when the driver refuses.
 fn failed(action: impl Into<String>) -> impl FnOnce(DriverError) -> LaunchError {
     let action = action.into();
