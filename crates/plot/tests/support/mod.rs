@@ -296,7 +296,7 @@ impl Root {
         let root = Self {
             directory: tempfile::tempdir().unwrap(),
         };
-        std::fs::write(root.path().join("Cargo.toml"), "").unwrap();
+        std::fs::write(root.path().join("Cargo.lock"), "").unwrap();
         let published = root.path().join("experiments/published");
         std::fs::create_dir_all(&published).unwrap();
         let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/published");
