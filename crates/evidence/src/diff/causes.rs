@@ -18,6 +18,8 @@ pub struct Causes {
 pub struct Fact {
     /// What it is.
     pub what: String,
+    /// Of which operation, case or package; empty for what there is one of.
+    pub of: String,
     /// On side A.
     pub a: Option<String>,
     /// On side B.
@@ -25,6 +27,28 @@ pub struct Fact {
 }
 
 impl Fact {
+    fn new(what: &str, a: Option<String>, b: Option<String>) -> Self {
+        Self {
+            what: what.into(),
+            of: String::new(),
+            a,
+            b,
+        }
+    }
+
+    fn of(mut self, of: &str) -> Self {
+        self.of = of.into();
+        self
+    }
+
+    /// What it is, and of what.
+    pub fn label(&self) -> String {
+        match self.of.is_empty() {
+            true => self.what.clone(),
+            false => format!("{} of {}", self.what, self.of),
+        }
+    }
+
     /// Whether it is recorded and the same on both sides.
     pub fn is_same(&self) -> bool {
         self.a.is_some() && self.a == self.b
@@ -108,11 +132,7 @@ const LOCK: &str = "Cargo.lock";
 impl Causes {
     /// Everything recorded on either side.
     pub fn between(a: &Side, b: &Side) -> Self {
-        let mut facts = vec![Fact {
-            what: "GPU".into(),
-            a: Some(a.gpu().into()),
-            b: Some(b.gpu().into()),
-        }];
+        let mut facts = vec![Fact::new("GPU", Some(a.gpu().into()), Some(b.gpu().into()))];
         facts.extend(environment(a.results(), b.results()));
         facts.extend(protocol(a, b));
         facts.extend(cases(a, b));
@@ -123,9 +143,9 @@ impl Causes {
         Self { facts, files }
     }
 
-    /// One fact by its name.
-    pub fn fact(&self, what: &str) -> Option<&Fact> {
-        self.facts.iter().find(|fact| fact.what == what)
+    /// One fact by its label.
+    pub fn fact(&self, label: &str) -> Option<&Fact> {
+        self.facts.iter().find(|fact| fact.label() == label)
     }
 
     /// One group of files by its name.
@@ -182,8 +202,8 @@ fn environment(a: Option<&Results>, b: Option<&Results>) -> Vec<Fact> {
         ("source tree", |r| {
             let tree = &provenance(r)?.tree;
             Some(format!(
-                "{:?}{}",
-                tree.state,
+                "{}{}",
+                format!("{:?}", tree.state).to_lowercase(),
                 tree.commit
                     .as_deref()
                     .map(|c| format!(", commit {}", short(c)))
@@ -195,11 +215,7 @@ fn environment(a: Option<&Results>, b: Option<&Results>) -> Vec<Fact> {
     ];
     let mut facts: Vec<Fact> = fields
         .into_iter()
-        .map(|(what, read)| Fact {
-            what: what.into(),
-            a: a.and_then(read),
-            b: b.and_then(read),
-        })
+        .map(|(what, read)| Fact::new(what, a.and_then(read), b.and_then(read)))
         .collect();
     let packages = |side: Option<&Results>| -> BTreeMap<String, String> {
         side.and_then(provenance)
@@ -210,11 +226,7 @@ fn environment(a: Option<&Results>, b: Option<&Results>) -> Vec<Fact> {
     let names: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
     // PyTorch and Triton stand above.
     for name in names {
-        let fact = Fact {
-            what: format!("package {name}"),
-            a: of_a.get(name).cloned(),
-            b: of_b.get(name).cloned(),
-        };
+        let fact = Fact::new("package", of_a.get(name).cloned(), of_b.get(name).cloned()).of(name);
         if !["torch", "triton"].contains(&name.as_str()) {
             facts.push(fact);
         }
@@ -260,11 +272,7 @@ fn protocol(a: &Side, b: &Side) -> Vec<Fact> {
         ("profiler", profiler(a), profiler(b)),
     ]
     .into_iter()
-    .map(|(what, a, b)| Fact {
-        what: what.into(),
-        a,
-        b,
-    })
+    .map(|(what, a, b)| Fact::new(what, a, b))
     .collect()
 }
 
@@ -273,16 +281,10 @@ fn cases(a: &Side, b: &Side) -> Vec<Fact> {
     let mut facts = Vec::new();
     for (op, dims) in a.operations() {
         let Some(other) = b.dims(op) else { continue };
-        facts.push(Fact {
-            what: format!("{op} dims"),
-            a: Some(format!("{dims:?}")),
-            b: Some(format!("{other:?}")),
-        });
-        facts.push(Fact {
-            what: format!("{op} inputs"),
-            a: inputs(a, op).map(|hash| short(&hash)),
-            b: inputs(b, op).map(|hash| short(&hash)),
-        });
+        let (of_a, of_b) = (Some(format!("{dims:?}")), Some(format!("{other:?}")));
+        facts.push(Fact::new("dims", of_a, of_b).of(op.name()));
+        let [of_a, of_b] = [a, b].map(|side| inputs(side, op).map(|hash| short(&hash)));
+        facts.push(Fact::new("inputs", of_a, of_b).of(op.name()));
         let names: BTreeSet<String> = [a, b]
             .iter()
             .flat_map(|side| side.implementations())
@@ -290,11 +292,8 @@ fn cases(a: &Side, b: &Side) -> Vec<Fact> {
         for name in names {
             let (of_a, of_b) = (a.variant(op, &name), b.variant(op, &name));
             if of_a.is_some() || of_b.is_some() {
-                facts.push(Fact {
-                    what: format!("{op} {name} variant"),
-                    a: of_a.map(str::to_string),
-                    b: of_b.map(str::to_string),
-                });
+                let [of_a, of_b] = [of_a, of_b].map(|variant| variant.map(str::to_string));
+                facts.push(Fact::new("variant", of_a, of_b).of(&format!("{op} {name}")));
             }
         }
     }

@@ -4,7 +4,7 @@
 use super::{Causes, Diff, Effect, Kernels, Quantity, Row};
 use crate::error::Invalid;
 use crate::implementation;
-use crate::stats::percent;
+use crate::stats::{MIN_CONTROLS, percent};
 use crate::store;
 use crate::table::{Align, Table};
 use serde_json::{Map, Value, json};
@@ -125,10 +125,10 @@ impl Diff {
         if let Some(floor) = self.floors.get(&quantity) {
             let _ = writeln!(
                 out,
-                "\nNoise floor: {} controls moved up to {:.1}%; beyond {:.1}% a change is more than that.",
+                "\nNoise floor of all {} controls: {:.1}% (the largest movement of one: {:.1}%). A row is judged against the other controls of its implementation where there are {MIN_CONTROLS}, else against all others.",
                 floor.controls,
-                percent(floor.largest),
-                percent(floor.log)
+                percent(floor.log),
+                percent(floor.largest)
             );
         }
         out.push('\n');
@@ -209,24 +209,25 @@ struct Format {
 fn sorted(causes: &Causes) -> (Vec<String>, Vec<String>, Vec<String>) {
     let (mut changed, mut same, mut silent) = (Vec::new(), Vec::new(), Vec::new());
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "not recorded".into());
+    // What there are several of is one line where they are the same.
+    let mut alike: Vec<(&str, Vec<&str>)> = Vec::new();
     for fact in &causes.facts {
+        let label = fact.label();
         if fact.is_changed() {
-            changed.push(format!(
-                "{}: {} -> {}",
-                fact.what,
-                text(&fact.a),
-                text(&fact.b)
-            ));
+            changed.push(format!("{label}: {} -> {}", text(&fact.a), text(&fact.b)));
+        } else if fact.is_same() && fact.of.is_empty() {
+            same.push(format!("{label}: {}", text(&fact.a)));
         } else if fact.is_same() {
-            same.push(format!("{}: {}", fact.what, text(&fact.a)));
+            match alike.iter_mut().find(|(what, _)| *what == fact.what) {
+                Some((_, of)) => of.push(&fact.of),
+                None => alike.push((&fact.what, vec![&fact.of])),
+            }
         } else if fact.a.is_some() || fact.b.is_some() {
-            silent.push(format!(
-                "{}: {} and {}",
-                fact.what,
-                text(&fact.a),
-                text(&fact.b)
-            ));
+            silent.push(format!("{label}: {} and {}", text(&fact.a), text(&fact.b)));
         }
+    }
+    for (what, of) in alike {
+        same.push(format!("{what} of {}", of.join(", ")));
     }
     for files in &causes.files {
         if files.is_same() {
@@ -327,7 +328,7 @@ fn causes_json(causes: &Causes) -> Value {
         .filter(|fact| fact.a.is_some() || fact.b.is_some())
         .map(|fact| {
             let mut map = Map::new();
-            map.insert("what".into(), json!(fact.what));
+            map.insert("what".into(), json!(fact.label()));
             map.insert("changed".into(), json!(fact.is_changed()));
             map.extend(pair(&fact.a, &fact.b));
             Value::Object(map)
