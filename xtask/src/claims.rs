@@ -1,6 +1,6 @@
 //! `xtask claims`: the note's claims, judged by evidence, and their page.
 
-use crate::{evidence, exit};
+use crate::exit;
 use anyhow::Context;
 use clap::Args;
 use mage_evidence::claims::{Claims, Verdicts, judge};
@@ -38,7 +38,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
         }
         None => with_claims(root)?,
     };
-    let known = evidence::namespaces(root)?;
+    let known = mage_workspace::namespaces(root)?;
     let mut code = ExitCode::SUCCESS;
     for experiment in experiments {
         let namespace = arguments.namespace.clone().unwrap_or(experiment.clone());

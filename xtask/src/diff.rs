@@ -1,6 +1,6 @@
 //! `xtask diff`: two sets of results side by side, causes first.
 
-use crate::{evidence, exit};
+use crate::exit;
 use clap::{Args, ValueEnum};
 use mage_evidence::diff::{self, FailOn, Outcome, Side};
 use mage_evidence::store::StoreError;
@@ -100,7 +100,7 @@ fn published(root: &Path) -> PathBuf {
 }
 
 fn unknown(root: &Path, name: &str) -> anyhow::Result<String> {
-    let mut known = evidence::namespaces(root)?;
+    let mut known = mage_workspace::namespaces(root)?;
     if let Ok(entries) = std::fs::read_dir(published(root)) {
         let mut files: Vec<String> = entries
             .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.to_string()))

@@ -133,7 +133,7 @@ impl fmt::Display for Reason {
                 f,
                 "{by:.1}% within one process, which a process can have by itself"
             ),
-            Self::TwoGpus => f.write_str("two GPUs: ratios within each, no common noise floor"),
+            Self::TwoGpus => f.write_str("two GPUs have no common noise floor"),
             Self::PublishedOnly => f.write_str("published values have no rounds and no hashes"),
         }
     }

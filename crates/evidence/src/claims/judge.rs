@@ -3,7 +3,7 @@
 use super::statistic::{
     change_words, largest, launches_change, launches_words, mean_us, resources_words, sources,
 };
-use super::{Bound, Claims, Of, Part, Statistic};
+use super::{Bound, Claims, Field, Of, Part, Statistic};
 use crate::diff::{Diff, Quantity, Side, Status, diff, signed};
 use crate::error::Invalid;
 use crate::implementation;
@@ -189,7 +189,9 @@ impl Evidence<'_> {
                 };
                 let kernels = side.kernels(*operation, implementation)?;
                 match kernels.and_then(|k| k.resources) {
-                    Some(resources) => as_published(part, resources_words(&resources, show)),
+                    Some(resources) => {
+                        self.resources(part, resources_words(&resources, show), show)
+                    }
                     None => untestable("no capture of one kernel"),
                 }
             }
@@ -209,6 +211,17 @@ impl Evidence<'_> {
             },
             Statistic::NotInEvidence { why, .. } => untestable(why.clone()),
         })
+    }
+
+    /// Registers are given out by the driver's compiler, for the GPU at hand; blocks and shared bytes are the
+    /// program's own.
+    fn resources(&self, part: &Part, figure: String, show: &[Field]) -> Finding {
+        let (figure, outcome, mut why) = as_published(part, figure);
+        let elsewhere = self.experiment.gpu() != self.claims.gpu;
+        if outcome == Outcome::NotReproduced && elsewhere && show.contains(&Field::Registers) {
+            why = format!("compiled for {}", self.experiment.gpu());
+        }
+        (figure, outcome, why)
     }
 
     fn no_baseline(&self) -> String {

@@ -226,7 +226,12 @@ fn environment(a: Option<&Results>, b: Option<&Results>) -> Vec<Fact> {
     let names: BTreeSet<&String> = of_a.keys().chain(of_b.keys()).collect();
     // PyTorch and Triton stand above.
     for name in names {
-        let fact = Fact::new("package", of_a.get(name).cloned(), of_b.get(name).cloned()).of(name);
+        let fact = Fact::new(
+            "package version",
+            of_a.get(name).cloned(),
+            of_b.get(name).cloned(),
+        )
+        .of(name);
         if !["torch", "triton"].contains(&name.as_str()) {
             facts.push(fact);
         }
@@ -259,12 +264,11 @@ fn protocol(a: &Side, b: &Side) -> Vec<Fact> {
     };
     let profiler = |side: &Side| {
         let profiles = side.profiles()?;
-        Some(
-            profiles
-                .provenance
-                .as_ref()
-                .map_or_else(|| profiles.backend.clone(), |p| p.profiler.clone()),
-        )
+        let line = match &profiles.provenance {
+            Some(provenance) => &provenance.profiler,
+            None => &profiles.backend,
+        };
+        Some(line.trim().to_string())
     };
     [
         ("rounds", rounds(a), rounds(b)),

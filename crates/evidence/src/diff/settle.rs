@@ -10,10 +10,12 @@ pub(super) fn settle(verdict: &Verdict, quantity: Quantity, a: &Side, b: &Side) 
         return None;
     };
     Some(match reason {
-        Reason::TwoGpus | Reason::PublishedOnly => {
-            let sides = [a, b].into_iter().filter(|side| side.results().is_some());
-            let here = sides.map(Side::gpu).next_back().unwrap_or("this GPU");
-            format!("on {here}: {}", reproduce(a))
+        // One experiment on two GPUs is all that there is to measure.
+        Reason::TwoGpus if a.experiment() == b.experiment() => return None,
+        Reason::TwoGpus => format!("on {}: {}", b.gpu(), reproduce(a)),
+        Reason::PublishedOnly => {
+            let published = if a.results().is_none() { a } else { b };
+            format!("on {}: {}", published.gpu(), both(a, b, reproduce))
         }
         Reason::NoControl => format!(
             "both from one build on one machine: {}",

@@ -1,7 +1,7 @@
 //! A comparison as text for a terminal, as Markdown and as JSON: causes first, then effects, then what may be
 //! said.
 
-use super::{Causes, Diff, Effect, Kernels, Quantity, Row};
+use super::{Basis, Causes, Diff, Effect, Kernels, Quantity, Row};
 use crate::error::Invalid;
 use crate::implementation;
 use crate::stats::{MIN_CONTROLS, percent};
@@ -82,7 +82,7 @@ impl Diff {
         for (title, lines) in [
             ("What changed", changed),
             ("What is the same", same),
-            ("What is not recorded on both sides", silent),
+            ("What one side does not record", silent),
         ] {
             if lines.is_empty() {
                 continue;
@@ -125,7 +125,7 @@ impl Diff {
         if let Some(floor) = self.floors.get(&quantity) {
             let _ = writeln!(
                 out,
-                "\nNoise floor of all {} controls: {:.1}% (the largest movement of one: {:.1}%). A row is judged against the other controls of its implementation where there are {MIN_CONTROLS}, else against all others.",
+                "\nAn interval is as wide as the widest of three: the scatter of rounds or captures, the noise floor, one tick of the clock. Noise floor of all {} controls: {:.1}% (the largest movement of one: {:.1}%). A row is judged against the other controls of its implementation where there are {MIN_CONTROLS}, else against all others.",
                 floor.controls,
                 percent(floor.log),
                 percent(floor.largest)
@@ -207,7 +207,8 @@ struct Format {
 
 /// Lines of what changed, what is the same and what is not recorded.
 fn sorted(causes: &Causes) -> (Vec<String>, Vec<String>, Vec<String>) {
-    let (mut changed, mut same, mut silent) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut changed, mut same) = (Vec::new(), Vec::new());
+    let mut silent: Vec<(&str, Vec<String>)> = Vec::new();
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "not recorded".into());
     // What there are several of is one line where they are the same.
     let mut alike: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -223,7 +224,17 @@ fn sorted(causes: &Causes) -> (Vec<String>, Vec<String>, Vec<String>) {
                 None => alike.push((&fact.what, vec![&fact.of])),
             }
         } else if fact.a.is_some() || fact.b.is_some() {
-            silent.push(format!("{label}: {} and {}", text(&fact.a), text(&fact.b)));
+            let side = if fact.a.is_some() { "A" } else { "B" };
+            let index = match silent.iter().position(|(of, _)| *of == side) {
+                Some(index) => index,
+                None => {
+                    silent.push((side, Vec::new()));
+                    silent.len() - 1
+                }
+            };
+            if !silent[index].1.contains(&fact.what) {
+                silent[index].1.push(fact.what.clone());
+            }
         }
     }
     for (what, of) in alike {
@@ -254,12 +265,16 @@ fn sorted(causes: &Causes) -> (Vec<String>, Vec<String>, Vec<String>) {
         }
         changed.push(format!("{}: {}", files.what, parts.join("; ")));
     }
+    let silent = silent
+        .into_iter()
+        .map(|(side, labels)| format!("in {side} alone: {}", labels.join(", ")))
+        .collect();
     (changed, same, silent)
 }
 
 fn cells(row: &Row, effect: &Effect) -> Vec<String> {
     let mut verdict = effect.verdict.to_string();
-    if !matches!(row.standing.basis, super::Basis::Hashes) {
+    if row.standing.basis == Basis::Rows {
         let _ = write!(verdict, " (status: {})", row.standing.because);
     }
     vec![

@@ -249,18 +249,33 @@ impl<'a> Check<'a> {
             &shown["checked_elements"],
             &check["checked_elements"],
         );
-        self.same(
-            &field("correctness.max_abs_error_fp64"),
-            &shown["max_abs_error_fp64"],
-            &check["max_abs_error_fp64"],
-        );
-        let error = check
-            .get("max_abs_error")
-            .unwrap_or(&check["max_abs_error_fp64"]);
+        // Against PyTorch's output; where PyTorch took no part, against the FP64 reference.
+        let (record, fp64) = (check.get("record"), &check["fp64"]);
         self.same(
             &field("correctness.max_abs_error"),
             &shown["max_abs_error"],
-            error,
+            &record.unwrap_or(fp64)["max_abs_error"],
+        );
+        self.same(
+            &field("correctness.max_abs_error_fp64"),
+            &shown["max_abs_error_fp64"],
+            &fp64["max_abs_error"],
+        );
+        let share = |agreement: &Value| agreement["max_error_share"].as_f64().unwrap_or(f64::NAN);
+        let shares = record.into_iter().chain([fp64]).map(share);
+        let worst = shares.fold(0.0f64, |worst, share| match share.is_nan() {
+            true => f64::NAN,
+            false => worst.max(share),
+        });
+        self.number(
+            &field("correctness.max_error_share"),
+            &shown["max_error_share"],
+            worst,
+        );
+        self.same(
+            &field("correctness.passed"),
+            &shown["passed"],
+            &Value::from(worst <= 1.0),
         );
         for bound in ["rtol", "atol"] {
             self.same(
