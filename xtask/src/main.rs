@@ -1,5 +1,6 @@
 //! The project's verbs, one file each; this file parses and dispatches.
 
+mod counters;
 mod doctor;
 mod evidence;
 mod figures;
@@ -8,6 +9,7 @@ mod programs;
 mod python;
 mod readme;
 mod reproduce;
+mod structure;
 mod table;
 
 use clap::{Parser, Subcommand};
@@ -35,6 +37,10 @@ enum Verb {
     },
     /// Prove that the committed evidence is what the committed artifacts give.
     Evidence(evidence::Arguments),
+    /// Count what the kernels do, each variant beside its parent, and judge the note's structural claims.
+    Structure(structure::Arguments),
+    /// Read hardware counters of the kernels with Nsight Compute, for `structure` to compare.
+    Counters(counters::Arguments),
     /// Say what this machine has, what it lacks, and the command that mends it.
     Doctor(doctor::Arguments),
 }
@@ -56,6 +62,8 @@ fn dispatch(verb: Verb) -> anyhow::Result<()> {
         Verb::Figures(arguments) => figures::run(&root, &arguments),
         Verb::Kernels { check } => kernels::run(&root, check),
         Verb::Evidence(arguments) => evidence::run(&root, &arguments),
+        Verb::Structure(arguments) => structure::run(&root, &arguments),
+        Verb::Counters(arguments) => counters::run(&root, &arguments),
         Verb::Doctor(arguments) => doctor::run(&root, &arguments),
     }
 }
