@@ -1,9 +1,9 @@
 //! The project's verbs, one file each; this file parses and dispatches.
 
 mod claims;
+mod counters;
 mod diff;
 mod doctor;
-mod evidence;
 mod exit;
 mod figures;
 mod kernels;
@@ -11,6 +11,7 @@ mod programs;
 mod python;
 mod readme;
 mod reproduce;
+mod structure;
 mod table;
 mod verify;
 
@@ -37,14 +38,16 @@ enum Verb {
         #[arg(long)]
         check: bool,
     },
-    /// Prove that the committed evidence is what the committed artifacts give.
-    Evidence(evidence::Arguments),
     /// Check every file, hash and published number of namespaces; exits with 3 where one is wrong.
     Verify(verify::Arguments),
     /// Compare two sets of results: what changed, what moved, and what may be said of it.
     Diff(diff::Arguments),
     /// Judge the published claims by evidence, and write or prove their page.
     Claims(claims::Arguments),
+    /// Count what the kernels do, each variant beside its parent, and judge the note's structural claims.
+    Structure(structure::Arguments),
+    /// Read hardware counters of the kernels with Nsight Compute, for `structure` to compare.
+    Counters(counters::Arguments),
     /// Say what this machine has, what it lacks, and the command that mends it.
     Doctor(doctor::Arguments),
 }
@@ -72,7 +75,8 @@ fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Reproduce(arguments) => reproduce::run(&root, &arguments),
         Verb::Figures(arguments) => figures::run(&root, &arguments),
         Verb::Kernels { check } => kernels::run(&root, check),
-        Verb::Evidence(arguments) => evidence::run(&root, &arguments),
+        Verb::Structure(arguments) => structure::run(&root, &arguments),
+        Verb::Counters(arguments) => counters::run(&root, &arguments),
         Verb::Doctor(arguments) => doctor::run(&root, &arguments),
     }?;
     Ok(ExitCode::SUCCESS)

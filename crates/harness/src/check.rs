@@ -4,6 +4,7 @@ use crate::implementation::Implementation;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::verify::{self, Expected};
+use anyhow::bail;
 use mage_kernels::compare::TOLERANCE;
 use mage_kernels::inputs::SEED;
 use mage_kernels::reference::reference;
@@ -15,12 +16,32 @@ use mage_kernels::variants;
 pub struct Row {
     /// Name of the case.
     pub case: &'static str,
+    /// Where it ran: `cuda` or `cpu`.
+    pub device: &'static str,
     /// Implementation, and for `rust` the variant asked for.
     pub what: String,
     /// The kernel that ran, for `rust`.
     pub kernel: Option<String>,
-    /// Largest absolute error against the FP64 reference, or why it failed.
-    pub outcome: Result<f64, String>,
+    /// What became of it.
+    pub outcome: Outcome,
+}
+
+/// What became of one check.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The whole output agrees; the largest absolute error against the FP64 reference.
+    Passed(f64),
+    /// It does not, or there is none: why.
+    Failed(String),
+    /// The kernel uses an instruction that the CPU executor does not emulate: nothing was checked.
+    DeviceOnly(String),
+}
+
+impl Outcome {
+    /// Whether the whole output was checked and agrees.
+    pub fn passed(&self) -> bool {
+        matches!(self, Self::Passed(_))
+    }
 }
 
 /// Checks every case with every implementation; `rust` with every variant of the operation. A variant that
@@ -60,14 +81,16 @@ pub fn suite(
                 let outcome = verify::check(implementation.as_mut(), &expected);
                 rows.push(Row {
                     case: case.name,
+                    device: "cuda",
                     what: [implementation.name(), variant]
                         .join(" ")
                         .trim_end()
                         .to_string(),
                     kernel: implementation.kernel().map(str::to_string),
-                    outcome: outcome
-                        .map(|check| check.fp64.max_abs_error)
-                        .map_err(|error| format!("{error:#}")),
+                    outcome: match outcome {
+                        Ok(check) => Outcome::Passed(check.fp64.max_abs_error),
+                        Err(error) => Outcome::Failed(format!("{error:#}")),
+                    },
                 });
             }
         }
@@ -79,16 +102,42 @@ pub fn suite(
 /// The outcome as a table, one row a line.
 pub fn table(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<26} {:<30} {:<24} max error\n",
-        "case", "implementation", "kernel"
+        "{:<26} {:<30} {:<6} {:<24} max error\n",
+        "case", "implementation", "device", "kernel"
     );
     for row in rows {
         let kernel = row.kernel.as_deref().unwrap_or("-");
         let outcome = match &row.outcome {
-            Ok(error) => format!("{error:.2e}"),
-            Err(reason) => format!("FAILED: {reason}"),
+            Outcome::Passed(error) => format!("{error:.2e}"),
+            Outcome::Failed(reason) => format!("FAILED: {reason}"),
+            Outcome::DeviceOnly(reason) => reason.clone(),
         };
-        text += &format!("{:<26} {:<30} {kernel:<24} {outcome}\n", row.case, row.what);
+        text += &format!(
+            "{:<26} {:<30} {:<6} {kernel:<24} {outcome}\n",
+            row.case, row.what, row.device
+        );
     }
     text
+}
+
+/// Refuses rows of which one failed; one that could not be checked on this device did not fail.
+///
+/// # Errors
+/// Says how many failed.
+pub fn failures(rows: &[Row]) -> anyhow::Result<()> {
+    let failed = |row: &&Row| matches!(row.outcome, Outcome::Failed(_));
+    let failed = rows.iter().filter(failed).count();
+    if failed > 0 {
+        bail!("{failed} of {} checks failed", rows.len());
+    }
+    Ok(())
+}
+
+/// How many checks passed and how many could not be made here, in words; none of them may have failed.
+pub fn summary(rows: &[Row]) -> String {
+    let passed = rows.iter().filter(|row| row.outcome.passed()).count();
+    match rows.len() - passed {
+        0 => format!("{passed} checks passed"),
+        rest => format!("{passed} checks passed, {rest} not made: device only"),
+    }
 }

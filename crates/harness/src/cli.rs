@@ -1,7 +1,7 @@
 //! The command line of `mage-harness`.
 
-use crate::{bench, capture, check, inputs, interrupt, run, worker};
-use anyhow::{Context, bail};
+use crate::{bench, capture, check, cpu, inputs, interrupt, run, worker};
+use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mage_evidence::experiment::{self, Experiment};
 use mage_evidence::operation::Operation;
@@ -73,13 +73,34 @@ enum SuiteName {
     All,
 }
 
+impl SuiteName {
+    fn cases(self) -> Vec<suite::Case> {
+        match self {
+            Self::Small => suite::small(),
+            Self::Default => suite::DEFAULT.to_vec(),
+            Self::All => [suite::small(), suite::DEFAULT.to_vec()].concat(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DeviceName {
+    /// A CUDA device, all implementations.
+    Cuda,
+    /// The executor, which checks every access: the Rust kernels; no GPU and no Python.
+    Cpu,
+}
+
 #[derive(Debug, Args)]
 struct CheckArguments {
+    /// Where to run.
+    #[arg(long, value_enum, default_value = "cuda")]
+    device: DeviceName,
     /// Which cases.
     #[arg(long, value_enum, default_value = "all")]
     suite: SuiteName,
-    /// Implementations to check, comma-separated.
-    #[arg(long, value_delimiter = ',', default_values = ["python", "triton", "rust"])]
+    /// Implementations to check, comma-separated; all by default, on the CPU rust.
+    #[arg(long, value_delimiter = ',')]
     implementations: Vec<String>,
     /// Python with PyTorch and Triton.
     #[arg(long)]
@@ -107,6 +128,9 @@ struct CaptureArguments {
     /// Implementation of the case.
     #[arg(long)]
     implementation: String,
+    /// Kernel variant that rust runs; the experiment's by default.
+    #[arg(long)]
+    variant: Option<String>,
     /// Directory of inputs.
     #[arg(long)]
     inputs: PathBuf,
@@ -223,29 +247,39 @@ fn flag(mut invalid: Invalid, dashes: &str) -> Invalid {
 
 fn check_suites(root: &Path, arguments: CheckArguments) -> anyhow::Result<()> {
     interrupt::install()?;
-    for name in &arguments.implementations {
+    let cases = arguments.suite.cases();
+    let rows = match arguments.device {
+        DeviceName::Cpu => {
+            if let Some(other) = arguments.implementations.iter().find(|i| *i != "rust") {
+                let only = "rust alone with --device cpu";
+                return Err(Invalid::new("--implementations", other, only).into());
+            }
+            cpu::suite(&cases)?
+        }
+        DeviceName::Cuda => check_on_gpu(root, &cases, &arguments)?,
+    };
+    print!("{}", check::table(&rows));
+    check::failures(&rows)?;
+    println!("{}", check::summary(&rows));
+    Ok(())
+}
+
+fn check_on_gpu(
+    root: &Path,
+    cases: &[suite::Case],
+    arguments: &CheckArguments,
+) -> anyhow::Result<Vec<check::Row>> {
+    let mut names = arguments.implementations.clone();
+    if names.is_empty() {
+        names = ["python", "triton", "rust"].map(String::from).to_vec();
+    }
+    for name in &names {
         bench::check_implementation(name).map_err(|e| e.under("--implementations"))?;
     }
-    let mut cases = Vec::new();
-    if arguments.suite != SuiteName::Default {
-        cases.extend(suite::SMALL);
-        cases.extend(suite::TILES);
-    }
-    if arguments.suite != SuiteName::Small {
-        cases.extend(suite::DEFAULT);
-    }
-    let gpu = Gpu::open().context("check runs the kernels on a CUDA device")?;
+    let gpu = Gpu::open().context("without a CUDA device, check with --device cpu")?;
     let python = worker::interpreter(root, arguments.python.as_deref());
-    let (mut implementations, _) =
-        bench::implementations(root, &gpu, &arguments.implementations, &python)?;
-    let rows = check::suite(&cases, &mut implementations)?;
-    print!("{}", check::table(&rows));
-    let failed = rows.iter().filter(|row| row.outcome.is_err()).count();
-    if failed > 0 {
-        bail!("{failed} of {} checks failed", rows.len());
-    }
-    println!("{} checks passed", rows.len());
-    Ok(())
+    let (mut implementations, _) = bench::implementations(root, &gpu, &names, &python)?;
+    check::suite(cases, &mut implementations)
 }
 
 fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> {
@@ -267,6 +301,7 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
     )?;
     let target = capture::Target {
         implementation: arguments.implementation,
+        variant: arguments.variant,
         inputs: arguments.inputs,
         iterations: protocol.capture_iterations,
         warmup: protocol.warmup,
