@@ -6,8 +6,8 @@ use mage_harness::monitor::NvmlMonitor;
 use mage_harness::{Monitor, worker};
 use mage_kernels::launch::Gpu;
 use mage_profile::find;
+use mage_structure::counters::ncu;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -44,7 +44,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
         }
     }
     println!(
-        "replaying needs none of these; measuring needs device, nsys and python; `cargo xtask kernels` needs the device compiler; ncu is for counters"
+        "replaying needs none of these; measuring needs device, nsys and python; `cargo xtask kernels` needs the device compiler; ncu is for `cargo xtask counters`"
     );
     Ok(())
 }
@@ -67,26 +67,8 @@ fn nsys(given: Option<&Path>) -> Finding {
 }
 
 fn ncu() -> Finding {
-    let places = std::env::var_os("PATH").map(|path| {
-        std::env::split_paths(&path)
-            .map(|d| d.join("ncu"))
-            .collect::<Vec<_>>()
-    });
-    let usual = ["/usr/local/cuda/bin/ncu"].map(PathBuf::from);
-    places
-        .unwrap_or_default()
-        .into_iter()
-        .chain(usual)
-        .find(|path| path.is_file())
-        .and_then(|path| {
-            let output = Command::new(&path).arg("--version").output().ok()?;
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            let version = text.lines().rev().find(|line| !line.trim().is_empty())?.to_string();
-            Some(format!("{} ({version})", path.display()))
-        })
-        .ok_or_else(|| {
-            "no Nsight Compute on PATH; install it with the CUDA toolkit (package cuda-nsight-compute-13-0 of NVIDIA's repository)".into()
-        })
+    let found = ncu::find(None)?;
+    Ok(format!("{} ({})", found.path.display(), found.version))
 }
 
 fn packages(root: &Path, given: Option<&Path>) -> Finding {

@@ -1,19 +1,24 @@
 //! The project's verbs, one file each; this file parses and dispatches.
 
+mod claims;
+mod counters;
+mod diff;
 mod doctor;
-mod evidence;
+mod exit;
 mod figures;
 mod kernels;
 mod programs;
 mod python;
 mod readme;
 mod reproduce;
+mod structure;
 mod table;
+mod verify;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
-/// Reproduce an experiment, draw its figures, build its kernels, look at the machine.
+/// Reproduce an experiment, verify and compare evidence, judge claims, draw figures, build kernels.
 #[derive(Debug, Parser)]
 #[command(name = "xtask", bin_name = "cargo xtask")]
 struct Cli {
@@ -33,15 +38,27 @@ enum Verb {
         #[arg(long)]
         check: bool,
     },
-    /// Prove that the committed evidence is what the committed artifacts give.
-    Evidence(evidence::Arguments),
+    /// Check every file, hash and published number of namespaces; exits with 3 where one is wrong.
+    Verify(verify::Arguments),
+    /// Compare two sets of results: what changed, what moved, and what may be said of it.
+    Diff(diff::Arguments),
+    /// Judge the published claims by evidence, and write or prove their page.
+    Claims(claims::Arguments),
+    /// Count what the kernels do, each variant beside its parent, and judge the note's structural claims.
+    Structure(structure::Arguments),
+    /// Read hardware counters of the kernels with Nsight Compute, for `structure` to compare.
+    Counters(counters::Arguments),
     /// Say what this machine has, what it lacks, and the command that mends it.
     Doctor(doctor::Arguments),
 }
 
 fn main() -> ExitCode {
-    match dispatch(Cli::parse().verb) {
-        Ok(()) => ExitCode::SUCCESS,
+    let verb = Cli::parse().verb;
+    // A verb that judges evidence has a code of its own for evidence that cannot be judged.
+    let judges = matches!(verb, Verb::Verify(_) | Verb::Diff(_) | Verb::Claims(_));
+    match dispatch(verb) {
+        Ok(code) => code,
+        Err(error) if judges => exit::invalid(format!("{error:#}")),
         Err(error) => {
             eprintln!("xtask: {error:#}");
             ExitCode::FAILURE
@@ -49,13 +66,18 @@ fn main() -> ExitCode {
     }
 }
 
-fn dispatch(verb: Verb) -> anyhow::Result<()> {
+fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
     let root = mage_workspace::find_root()?;
     match verb {
+        Verb::Verify(arguments) => return verify::run(&root, &arguments),
+        Verb::Diff(arguments) => return diff::run(&root, &arguments),
+        Verb::Claims(arguments) => return claims::run(&root, &arguments),
         Verb::Reproduce(arguments) => reproduce::run(&root, &arguments),
         Verb::Figures(arguments) => figures::run(&root, &arguments),
         Verb::Kernels { check } => kernels::run(&root, check),
-        Verb::Evidence(arguments) => evidence::run(&root, &arguments),
+        Verb::Structure(arguments) => structure::run(&root, &arguments),
+        Verb::Counters(arguments) => counters::run(&root, &arguments),
         Verb::Doctor(arguments) => doctor::run(&root, &arguments),
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }

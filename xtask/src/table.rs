@@ -7,8 +7,8 @@ use mage_evidence::implementation;
 use mage_evidence::operation::Operation;
 use mage_evidence::published::Published;
 use mage_evidence::summary::{CaseSummary, Summary};
+use mage_evidence::table::{Align, Table};
 use mage_workspace::{Evidence, baseline, namespaces};
-use std::fmt::Write as _;
 use std::path::Path;
 
 /// A namespace's summary with the summaries beside it.
@@ -61,58 +61,39 @@ impl Rows {
 
     /// As aligned text for a terminal.
     pub fn text(&self) -> String {
-        let rows = self.cells();
-        let widths: Vec<usize> = (0..rows[0].len())
-            .map(|column| {
-                rows.iter()
-                    .map(|row| row[column].chars().count())
-                    .max()
-                    .unwrap_or(0)
-            })
-            .collect();
-        let mut text = format!(
-            "{} on {}: microseconds an operation; kernel time by Nsight Systems, span by CUDA events\n",
-            self.run.namespace, self.run.gpu
-        );
-        for row in &rows {
-            let mut line = String::new();
-            for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
-                let pad = " ".repeat(width - cell.chars().count());
-                // The two names lead, the numbers are set right.
-                let cell = if column < 2 {
-                    format!("{cell}{pad}")
-                } else {
-                    format!("{pad}{cell}")
-                };
-                let _ = write!(line, "{cell}  ");
-            }
-            let _ = writeln!(text, "{}", line.trim_end());
-        }
-        for remark in &self.remarks {
-            let _ = writeln!(text, "{remark}");
-        }
-        text
+        let remarks: String = self.remarks.iter().map(|r| format!("{r}\n")).collect();
+        format!(
+            "{} on {}: microseconds an operation; kernel time by Nsight Systems, span by CUDA events\n{}{remarks}",
+            self.run.namespace,
+            self.run.gpu,
+            self.table().text()
+        )
     }
 
     /// As a Markdown table.
     pub fn markdown(&self) -> String {
-        let rows = self.cells();
-        let mut text = String::new();
-        for (i, row) in rows.iter().enumerate() {
-            let _ = writeln!(text, "| {} |", row.join(" | "));
-            if i == 0 {
-                let rule: Vec<&str> = (0..row.len())
-                    .map(|column| if column < 2 { "---" } else { "---:" })
-                    .collect();
-                let _ = writeln!(text, "| {} |", rule.join(" | "));
-            }
-        }
-        let _ = write!(
-            text,
-            "\n{}, microseconds an operation. Kernel time: sum of all kernels of an operation in an Nsight Systems capture. Span: mean of all CUDA-event spans around a call. The note's values are of another GPU and stand beside these only for their ratios.\n",
+        format!(
+            "{}\n{}, microseconds an operation. Kernel time: sum of all kernels of an operation in an Nsight Systems capture. Span: mean of all CUDA-event spans around a call. The note's values are of another GPU and stand beside these only for their ratios.\n",
+            self.table().markdown(),
             self.run.gpu
-        );
-        text
+        )
+    }
+
+    /// The two names lead, the numbers are set right.
+    fn table(&self) -> Table {
+        let mut rows = self.cells().into_iter();
+        let head = rows.next().unwrap_or_default();
+        let columns: Vec<(&str, Align)> = head
+            .iter()
+            .enumerate()
+            .map(|(i, name)| {
+                let align = if i < 2 { Align::Left } else { Align::Right };
+                (name.as_str(), align)
+            })
+            .collect();
+        let mut table = Table::new(&columns);
+        rows.for_each(|row| table.push(row));
+        table
     }
 
     fn cells(&self) -> Vec<Vec<String>> {

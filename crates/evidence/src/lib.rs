@@ -7,8 +7,11 @@
 //! *rounds* of *samples*; a profile has *captures* of *launches*; both are stored in a *namespace*.
 
 pub mod artifact;
+pub mod claims;
+pub mod diff;
 pub mod error;
 pub mod experiment;
+pub mod foreign;
 pub mod hash;
 pub mod implementation;
 pub mod operation;
@@ -18,5 +21,7 @@ pub mod results;
 pub mod stats;
 pub mod store;
 pub mod summary;
+pub mod table;
+pub mod verdict;
 
 pub use error::Invalid;

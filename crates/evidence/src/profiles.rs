@@ -4,6 +4,7 @@ use crate::artifact;
 use crate::error::Invalid;
 use crate::operation::Operation;
 use crate::results::check_major;
+use crate::summary::Resources;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,8 +75,10 @@ pub struct CaptureResults {
     /// The profiler.
     pub backend: String,
     /// Kernel launches an iteration.
+    #[serde(deserialize_with = "crate::foreign::whole")]
     pub launches: u32,
     /// Calls inside the range.
+    #[serde(deserialize_with = "crate::foreign::whole")]
     pub requested_iterations: u32,
     /// Distinct kernel names in order of first start.
     pub kernel_names: Vec<String>,
@@ -107,8 +110,10 @@ pub struct KernelMetric {
     /// Threads a block, `x,y,z`.
     pub block_size: String,
     /// Registers a thread.
+    #[serde(deserialize_with = "crate::foreign::whole")]
     pub registers_per_thread: u32,
     /// Shared memory a block, static and dynamic, in bytes.
+    #[serde(deserialize_with = "crate::foreign::whole")]
     pub shared_mem_bytes: u32,
     /// The dynamic part of it; only this project writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -120,6 +125,22 @@ impl CaptureResults {
     pub fn kernel_time(&self) -> f64 {
         let total: f64 = self.kernel_metrics.iter().map(|row| row.duration_us).sum();
         total / f64::from(self.requested_iterations)
+    }
+
+    /// What the operation's only kernel asks for; none where it has several, or where the grid is not known.
+    pub fn resources(&self) -> Option<Resources> {
+        let row = self.kernel_metrics.first().filter(|_| self.launches == 1)?;
+        let blocks = row.grid_size.split(',').try_fold(1u64, |n, part| {
+            part.trim()
+                .parse::<u64>()
+                .ok()
+                .and_then(|d| n.checked_mul(d))
+        })?;
+        Some(Resources {
+            blocks,
+            registers: row.registers_per_thread,
+            shared_bytes: row.shared_mem_bytes,
+        })
     }
 
     fn check(&self) -> Result<(), Invalid> {

@@ -3,8 +3,9 @@
 //! The field names of the original project's published evidence are kept, so that either program reads
 //! the other's; fields that only this project writes are optional when read.
 
-use crate::artifact::{Device, GpuState, Host, SourceTree, Tf32};
+use crate::artifact::{Device, Host, SourceTree, Tf32};
 use crate::error::Invalid;
+use crate::foreign::State;
 use crate::operation::Operation;
 use crate::stats;
 use indexmap::IndexMap;
@@ -59,9 +60,11 @@ pub struct Results {
     /// SHA-256 of the harness program.
     pub binary_sha256: String,
     /// GPU state before the first round.
-    pub gpu_state_before: GpuState,
+    #[serde(default)]
+    pub gpu_state_before: State,
     /// GPU state after the last round.
-    pub gpu_state_after: GpuState,
+    #[serde(default)]
+    pub gpu_state_after: State,
     /// What only this project writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
@@ -131,7 +134,8 @@ pub struct RoundResults {
     /// Implementations in the order in which they ran.
     pub order: Vec<String>,
     /// GPU state before the round.
-    pub gpu_state: GpuState,
+    #[serde(default)]
+    pub gpu_state: State,
     /// What each gave.
     pub implementations: IndexMap<String, CaseResults>,
 }
@@ -186,6 +190,7 @@ impl Results {
     pub fn check(&self) -> Result<(), Invalid> {
         if let Some(version) = &self.schema_version {
             check_major(version)?;
+            self.check_states()?;
         }
         for (field, value) in [
             ("rounds", self.rounds),
@@ -213,6 +218,21 @@ impl Results {
             Some(provenance) => provenance.experiment.clone(),
             None => id.strip_suffix("-comparison").unwrap_or(id).to_string(),
         }
+    }
+
+    /// What this project writes has its own form of GPU states; only evidence without a schema version may
+    /// hold another.
+    fn check_states(&self) -> Result<(), Invalid> {
+        self.gpu_state_before.own("gpu_state_before")?;
+        self.gpu_state_after.own("gpu_state_after")?;
+        for (i, operation) in self.results.iter().enumerate() {
+            for (k, round) in operation.rounds.iter().enumerate() {
+                round
+                    .gpu_state
+                    .own(&format!("results[{i}].rounds[{k}].gpu_state"))?;
+            }
+        }
+        Ok(())
     }
 
     /// Names of all implementations, in the order in which they are shown.

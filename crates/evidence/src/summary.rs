@@ -259,28 +259,13 @@ impl KernelTime {
         }
         let times: Vec<f64> = captures.iter().map(|c| c.kernel_time()).collect();
         let (min_us, max_us) = stats::range(&times)?;
-        let row = &first.kernel_metrics[0];
-        let blocks = row.grid_size.split(',').try_fold(1u64, |n, part| {
-            part.trim()
-                .parse::<u64>()
-                .ok()
-                .and_then(|d| n.checked_mul(d))
-        });
-        let resources = match (first.launches, blocks) {
-            (1, Some(blocks)) => Some(Resources {
-                blocks,
-                registers: row.registers_per_thread,
-                shared_bytes: row.shared_mem_bytes,
-            }),
-            _ => None,
-        };
         Ok(Some(Self {
             mean_us: stats::mean(&times)?,
             min_us,
             max_us,
             captures: captures.len(),
             launches: first.launches,
-            resources,
+            resources: first.resources(),
         }))
     }
 }

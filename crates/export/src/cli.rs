@@ -10,7 +10,7 @@ pub struct Cli {
     /// Result namespace: artifacts/<namespace>-kernels and -kernels-nsys.
     #[arg(long)]
     namespace: String,
-    /// Write nothing; prove that the files are what the artifacts give.
+    /// Write nothing; verify the evidence and the artifacts that it was made from.
     #[arg(long)]
     check: bool,
 }
@@ -22,15 +22,21 @@ pub struct Cli {
 pub fn main(cli: &Cli) -> anyhow::Result<()> {
     check_name(&cli.namespace).map_err(|e| e.under("--namespace"))?;
     let root = mage_workspace::find_root()?;
-    let files = crate::evidence(&root, &cli.namespace)?;
     if cli.check {
-        crate::check(&root, &files)?;
-    } else {
-        crate::write(&root, &files)?;
+        let report = crate::verify::verify(&root, std::slice::from_ref(&cli.namespace))?;
+        print!("{report}");
+        anyhow::ensure!(
+            report.is_valid(),
+            "{} findings in {}",
+            report.findings.len(),
+            cli.namespace
+        );
+        return Ok(());
     }
-    let verb = if cli.check { "proved" } else { "written" };
+    let files = crate::evidence(&root, &cli.namespace)?;
+    crate::write(&root, &files)?;
     for file in &files {
-        println!("{verb}: {}", file.path.display());
+        println!("written: {}", file.path.display());
     }
     Ok(())
 }

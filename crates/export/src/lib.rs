@@ -6,6 +6,7 @@
 pub mod cli;
 mod profiles;
 mod results;
+pub mod verify;
 
 use anyhow::{Context, bail};
 use mage_evidence::Invalid;

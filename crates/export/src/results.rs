@@ -39,8 +39,8 @@ pub(crate) fn assemble(events: &Events) -> Result<Results, Invalid> {
         warmup_per_round: run.protocol.warmup,
         source_sha256: run.build.source_sha256.clone(),
         binary_sha256: run.build.binary_sha256.clone(),
-        gpu_state_before: run.gpu_state_before.clone(),
-        gpu_state_after: run.gpu_state_after.clone(),
+        gpu_state_before: run.gpu_state_before.clone().into(),
+        gpu_state_after: run.gpu_state_after.clone().into(),
         provenance: Some(Provenance {
             namespace: run.namespace.clone(),
             experiment: run.experiment.clone(),
@@ -94,7 +94,7 @@ fn round(run: &Run, round: &Round) -> RoundResults {
     RoundResults {
         index: round.index,
         order: round.implementations.keys().cloned().collect(),
-        gpu_state: round.gpu_state.clone(),
+        gpu_state: round.gpu_state.clone().into(),
         implementations: round
             .implementations
             .iter()

@@ -2,10 +2,11 @@
 
 use crate::worker;
 use anyhow::Context;
+use mage_evidence::Invalid;
 use mage_evidence::experiment::Case;
 use mage_kernels::inputs::Inputs;
 use mage_kernels::launch::{Call, Gpu};
-use mage_kernels::variants;
+use mage_kernels::variants::{self, Variant};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,8 @@ use std::path::{Path, PathBuf};
 pub struct Target {
     /// The implementation.
     pub implementation: String,
+    /// The kernel variant that `rust` runs in place of the experiment's.
+    pub variant: Option<String>,
     /// Directory of inputs, `<inputs>/<operation>/<file>`.
     pub inputs: PathBuf,
     /// Calls inside the range.
@@ -26,21 +29,58 @@ pub struct Target {
 
 /// Runs the target: reads and verifies the inputs, warms up, opens the profiler's range, makes the calls
 /// each inside an NVTX range `mage:<operation>:<implementation>:<iteration>`, closes the range. Prints one
-/// JSON line that names the kernel variant which ran, `{}` for the others.
+/// JSON line that names the kernel variant which ran, and the one asked for where it is not the experiment's;
+/// `{}` for the others.
 ///
 /// # Errors
-/// Bad inputs, and whatever the device or the worker reports.
+/// Bad inputs, a variant that does not compute this, and whatever the device or the worker reports.
 pub fn run(root: &Path, case: &Case, target: &Target) -> anyhow::Result<()> {
     let inputs = Inputs::read(&target.inputs, case.name, &case.dims)?;
     inputs.verify(&case.sha256)?;
+    let variant = variant(case, target)?;
     match target.implementation.as_str() {
-        "rust" => rust(case, &inputs, target),
+        "rust" => rust(case, variant, &inputs, target),
         _ => python(root, case, target),
     }
 }
 
-fn rust(case: &Case, inputs: &Inputs, target: &Target) -> anyhow::Result<()> {
-    let variant = variants::find(&case.variant).context("rust: no such variant")?;
+/// The variant that is asked for: it must be of the operation, take its dims and be asked of `rust`.
+fn variant(case: &Case, target: &Target) -> Result<&'static Variant, Invalid> {
+    let of_operation = || variants::of(case.name);
+    let Some(asked) = &target.variant else {
+        return of_operation()
+            .find(|variant| variant.id == case.variant)
+            .ok_or_else(|| refused("variant", &case.variant, case));
+    };
+    if target.implementation != "rust" {
+        let only = "no variant but with --implementation rust";
+        return Err(Invalid::new("--variant", format!("{asked:?}"), only));
+    }
+    let variant = of_operation()
+        .find(|variant| variant.id == asked)
+        .ok_or_else(|| refused("--variant", asked, case))?;
+    variant.takes(&case.dims).map_err(|reason| {
+        let found = format!("{asked:?} ({reason})");
+        Invalid::new("--variant", found, "a variant that takes the case's dims")
+    })?;
+    Ok(variant)
+}
+
+fn refused(field: &str, found: &str, case: &Case) -> Invalid {
+    let known: Vec<&str> = variants::of(case.name).map(|variant| variant.id).collect();
+    Invalid::new(
+        field,
+        format!("{found:?}"),
+        format!("one of {}", known.join(", ")),
+    )
+}
+
+fn rust(
+    case: &Case,
+    variant: &'static Variant,
+    inputs: &Inputs,
+    target: &Target,
+) -> anyhow::Result<()> {
     let gpu = Gpu::open()?;
     let mut call = Call::prepare(&gpu, variant, inputs)?;
     for _ in 0..target.warmup {
@@ -56,8 +96,16 @@ fn rust(case: &Case, inputs: &Inputs, target: &Target) -> anyhow::Result<()> {
     }
     gpu.synchronize()?;
     gpu.profiler_stop()?;
-    println!("{}", serde_json::json!({"kernel": call.variant().id}));
+    println!("{}", answer(call.variant().id, target.variant.as_deref()));
     Ok(())
+}
+
+/// The line that a profiler's driver reads.
+fn answer(kernel: &str, asked: Option<&str>) -> serde_json::Value {
+    match asked {
+        None => serde_json::json!({"kernel": kernel}),
+        Some(variant) => serde_json::json!({"kernel": kernel, "variant": variant}),
+    }
 }
 
 /// Becomes the worker: a profiler then sees one process, the one that makes the calls.
@@ -74,4 +122,67 @@ fn python(root: &Path, case: &Case, target: &Target) -> anyhow::Result<()> {
         .exec();
     let python = target.python.display();
     Err(error).with_context(|| format!("{python}: cannot start the Python worker"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mage_evidence::operation::Operation;
+    use std::collections::BTreeMap;
+
+    fn asked(
+        implementation: &str,
+        variant: Option<&str>,
+        dims: [u32; 3],
+    ) -> Result<&'static str, String> {
+        let case = Case {
+            name: Operation::Matmul,
+            dims: dims.to_vec(),
+            variant: "tiled_matmul".into(),
+            sha256: BTreeMap::new(),
+        };
+        let target = Target {
+            implementation: implementation.into(),
+            variant: variant.map(String::from),
+            inputs: PathBuf::new(),
+            iterations: 1,
+            warmup: 0,
+            python: PathBuf::new(),
+        };
+        super::variant(&case, &target)
+            .map(|variant| variant.id)
+            .map_err(|invalid| invalid.to_string())
+    }
+
+    #[test]
+    fn a_variant_takes_the_place_of_the_experiments() {
+        let dims = [128, 64, 32];
+        assert_eq!(asked("rust", None, dims), Ok("tiled_matmul"));
+        assert_eq!(
+            asked("rust", Some("tiled_matmul_8x4"), dims),
+            Ok("tiled_matmul_8x4")
+        );
+        assert_eq!(answer("a", None).to_string(), r#"{"kernel":"a"}"#);
+        assert_eq!(
+            answer("a", Some("a")).to_string(),
+            r#"{"kernel":"a","variant":"a"}"#
+        );
+    }
+
+    #[test]
+    fn a_variant_that_does_not_compute_this_is_refused() {
+        let dims = [128, 64, 32];
+        let refusal = asked("rust", Some("layer_norm"), dims).unwrap_err();
+        let expected = "--variant: found \"layer_norm\", expected one of tiled_matmul, tiled_matmul_registers, ";
+        assert!(refusal.starts_with(expected), "{refusal}");
+        assert_eq!(
+            asked("triton", Some("tiled_matmul"), dims).unwrap_err(),
+            "--variant: found \"tiled_matmul\", expected no variant but with --implementation rust"
+        );
+        assert_eq!(
+            asked("rust", Some("tiled_matmul_8x4"), [64, 64, 32]).unwrap_err(),
+            "--variant: found \"tiled_matmul_8x4\" (tiled_matmul_8x4 takes m a multiple of 128, not 64), \
+             expected a variant that takes the case's dims"
+        );
+    }
 }

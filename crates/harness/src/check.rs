@@ -4,35 +4,46 @@ use crate::implementation::Implementation;
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::verify::{self, Expected};
+use anyhow::bail;
+use mage_evidence::operation::Operation;
 use mage_kernels::compare::TOLERANCE;
 use mage_kernels::inputs::SEED;
 use mage_kernels::launch::LaunchError;
 use mage_kernels::reference::reference;
 use mage_kernels::suite::Case;
-use mage_kernels::variants;
+use mage_kernels::variants::{self, Variant};
 
 /// One row of the outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
     /// Name of the case.
     pub case: &'static str,
+    /// Where it ran: `cuda` or `cpu`.
+    pub device: &'static str,
     /// Implementation, and for `rust` the variant asked for.
     pub what: String,
     /// The kernel that ran, for `rust`.
     pub kernel: Option<String>,
-    /// What came of it.
+    /// What became of it.
     pub outcome: Outcome,
 }
 
-/// What came of one check.
+/// What became of one check.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
-    /// It passed, with this largest absolute error against the FP64 reference.
+    /// The whole output agrees; the largest absolute error against the FP64 reference.
     Passed(f64),
-    /// It failed, for this reason.
+    /// It does not, or there is none: why.
     Failed(String),
-    /// The device cannot run the variant, for this reason.
-    Refused(String),
+    /// Nothing was checked, for the kernel does not run here: why.
+    NotHere(String),
+}
+
+impl Outcome {
+    /// Whether the whole output was checked and agrees.
+    pub fn passed(&self) -> bool {
+        matches!(self, Self::Passed(_))
+    }
 }
 
 /// Checks every case with every implementation; `rust` with every variant that computes the operation, or with
@@ -66,23 +77,21 @@ pub fn suite(
         };
         for implementation in implementations.iter_mut() {
             let is_rust = implementation.name() == "rust";
-            let asked: Vec<&str> = match is_rust {
-                true => variants::computing(case.operation)
-                    .map(|v| v.id)
-                    .filter(|id| only.is_empty() || only.iter().any(|o| o == id))
-                    .collect(),
+            let variants: Vec<&str> = match is_rust {
+                true => asked(case.operation, only).map(|v| v.id).collect(),
                 false => vec![""],
             };
-            for variant in asked {
+            for variant in variants {
                 let outcome = match implementation.load(&inputs, &files, variant) {
                     Ok(()) => match verify::check(implementation.as_mut(), &expected) {
                         Ok(check) => Outcome::Passed(check.fp64.max_abs_error),
                         Err(error) => Outcome::Failed(format!("{error:#}")),
                     },
-                    Err(error) => Outcome::Refused(refusal(error)?),
+                    Err(error) => Outcome::NotHere(refusal(error)?),
                 };
                 rows.push(Row {
                     case: case.name,
+                    device: "cuda",
                     what: [implementation.name(), variant]
                         .join(" ")
                         .trim_end()
@@ -97,13 +106,19 @@ pub fn suite(
     Ok(rows)
 }
 
-/// Why the device cannot run the variant.
+/// The variants that compute `operation` and are asked for: those in `only`, or all where that is empty.
+pub fn asked(operation: Operation, only: &[String]) -> impl Iterator<Item = &'static Variant> {
+    variants::computing(operation)
+        .filter(|variant| only.is_empty() || only.iter().any(|id| id == variant.id))
+}
+
+/// Why the device cannot run the variant, for its row.
 ///
 /// # Errors
 /// `error` itself, where it says anything else.
 fn refusal(error: anyhow::Error) -> anyhow::Result<String> {
     match error.downcast_ref::<LaunchError>() {
-        Some(launch) if launch.is_refusal() => Ok(launch.to_string()),
+        Some(launch) if launch.is_refusal() => Ok(format!("not on this device: {launch}")),
         _ => Err(error),
     }
 }
@@ -111,19 +126,44 @@ fn refusal(error: anyhow::Error) -> anyhow::Result<String> {
 /// The outcome as a table, one row a line.
 pub fn table(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:<26} {:<30} {:<24} max error\n",
-        "case", "implementation", "kernel"
+        "{:<26} {:<30} {:<6} {:<24} max error\n",
+        "case", "implementation", "device", "kernel"
     );
     for row in rows {
         let kernel = row.kernel.as_deref().unwrap_or("-");
         let outcome = match &row.outcome {
             Outcome::Passed(error) => format!("{error:.2e}"),
             Outcome::Failed(reason) => format!("FAILED: {reason}"),
-            Outcome::Refused(reason) => format!("not on this device: {reason}"),
+            Outcome::NotHere(reason) => reason.clone(),
         };
-        text += &format!("{:<26} {:<30} {kernel:<24} {outcome}\n", row.case, row.what);
+        text += &format!(
+            "{:<26} {:<30} {:<6} {kernel:<24} {outcome}\n",
+            row.case, row.what, row.device
+        );
     }
     text
+}
+
+/// Refuses rows of which one failed; one that could not be checked on this device did not fail.
+///
+/// # Errors
+/// Says how many failed.
+pub fn failures(rows: &[Row]) -> anyhow::Result<()> {
+    let failed = |row: &&Row| matches!(row.outcome, Outcome::Failed(_));
+    let failed = rows.iter().filter(failed).count();
+    if failed > 0 {
+        bail!("{failed} of {} checks failed", rows.len());
+    }
+    Ok(())
+}
+
+/// How many checks passed and how many could not be made here, in words; none of them may have failed.
+pub fn summary(rows: &[Row]) -> String {
+    let passed = rows.iter().filter(|row| row.outcome.passed()).count();
+    match rows.len() - passed {
+        0 => format!("{passed} checks passed"),
+        rest => format!("{passed} checks passed, {rest} not made here"),
+    }
 }
 
 #[cfg(test)]
@@ -185,7 +225,7 @@ mod tests {
         assert_eq!(rows.len(), 2);
         assert_eq!(rows[0].what, "rust tiled_matmul");
         assert!(matches!(rows[0].outcome, Outcome::Passed(_)), "{rows:?}");
-        assert!(matches!(rows[1].outcome, Outcome::Refused(_)), "{rows:?}");
+        assert!(matches!(rows[1].outcome, Outcome::NotHere(_)), "{rows:?}");
         let reason = "variant matmul_presplit: found a device that holds 1 clusters at once";
         assert!(table(&rows).contains(&format!("not on this device: {reason}")));
     }

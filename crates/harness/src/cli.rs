@@ -1,8 +1,7 @@
 //! The command line of `mage-harness`.
 
-use crate::check::Outcome;
-use crate::{bench, capture, check, inputs, interrupt, run, worker};
-use anyhow::{Context, bail};
+use crate::{bench, capture, check, cpu, inputs, interrupt, run, worker};
+use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mage_evidence::experiment::{self, Experiment};
 use mage_evidence::operation::Operation;
@@ -75,15 +74,36 @@ enum SuiteName {
     All,
 }
 
+impl SuiteName {
+    fn cases(self) -> Vec<suite::Case> {
+        match self {
+            Self::Small => suite::small(),
+            Self::Default => suite::DEFAULT.to_vec(),
+            Self::All => [&suite::small()[..], &suite::DOMAIN, &suite::DEFAULT].concat(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DeviceName {
+    /// A CUDA device, all implementations.
+    Cuda,
+    /// The executor, which checks every access: the Rust kernels; no GPU and no Python.
+    Cpu,
+}
+
 #[derive(Debug, Args)]
 struct CheckArguments {
+    /// Where to run.
+    #[arg(long, value_enum, default_value = "cuda")]
+    device: DeviceName,
     /// Which cases.
     #[arg(long, value_enum, default_value = "all")]
     suite: SuiteName,
     /// Kernel variants to check, comma-separated, on the cases of their operations; all by default.
     #[arg(long, value_delimiter = ',')]
     variants: Vec<String>,
-    /// Implementations to check, comma-separated; python,triton,rust by default, rust alone with --variants.
+    /// Implementations to check, comma-separated; all by default, on the CPU and with --variants rust.
     #[arg(long, value_delimiter = ',')]
     implementations: Vec<String>,
     /// Python with PyTorch and Triton.
@@ -112,6 +132,9 @@ struct CaptureArguments {
     /// Implementation of the case.
     #[arg(long)]
     implementation: String,
+    /// Kernel variant that rust runs; the experiment's by default.
+    #[arg(long)]
+    variant: Option<String>,
     /// Directory of inputs.
     #[arg(long)]
     inputs: PathBuf,
@@ -229,44 +252,44 @@ fn flag(mut invalid: Invalid, dashes: &str) -> Invalid {
 fn check_suites(root: &Path, arguments: CheckArguments) -> anyhow::Result<()> {
     interrupt::install()?;
     let operations = operations_of(&arguments.variants)?;
-    let names = match (&arguments.implementations[..], &arguments.variants[..]) {
-        ([], []) => ["python", "triton", "rust"].map(String::from).to_vec(),
-        ([], _) => vec!["rust".to_owned()],
-        (names, _) => names.to_vec(),
+    let mut cases = arguments.suite.cases();
+    cases.retain(|case| operations.contains(&case.operation));
+    let rows = match arguments.device {
+        DeviceName::Cpu => {
+            if let Some(other) = arguments.implementations.iter().find(|i| *i != "rust") {
+                let only = "rust alone with --device cpu";
+                return Err(Invalid::new("--implementations", other, only).into());
+            }
+            cpu::suite(&cases, &arguments.variants)?
+        }
+        DeviceName::Cuda => check_on_gpu(root, &cases, &arguments)?,
     };
+    print!("{}", check::table(&rows));
+    check::failures(&rows)?;
+    println!("{}", check::summary(&rows));
+    Ok(())
+}
+
+fn check_on_gpu(
+    root: &Path,
+    cases: &[suite::Case],
+    arguments: &CheckArguments,
+) -> anyhow::Result<Vec<check::Row>> {
+    let mut names = arguments.implementations.clone();
+    if names.is_empty() {
+        let all: &[&str] = match arguments.variants[..] {
+            [] => &["python", "triton", "rust"],
+            _ => &["rust"],
+        };
+        names = all.iter().map(|name| (*name).to_owned()).collect();
+    }
     for name in &names {
         bench::check_implementation(name).map_err(|e| e.under("--implementations"))?;
     }
-    let mut cases = Vec::new();
-    if arguments.suite != SuiteName::Default {
-        cases.extend(suite::SMALL);
-        cases.extend(suite::TILES);
-    }
-    if arguments.suite == SuiteName::All {
-        cases.extend(suite::DOMAIN);
-    }
-    if arguments.suite != SuiteName::Small {
-        cases.extend(suite::DEFAULT);
-    }
-    cases.retain(|case| operations.contains(&case.operation));
-    let gpu = Gpu::open().context("check runs the kernels on a CUDA device")?;
+    let gpu = Gpu::open().context("without a CUDA device, check with --device cpu")?;
     let python = worker::interpreter(root, arguments.python.as_deref());
     let (mut implementations, _) = bench::implementations(root, &gpu, &names, &python)?;
-    let rows = check::suite(&cases, &arguments.variants, &mut implementations)?;
-    print!("{}", check::table(&rows));
-    let count = |is: fn(&Outcome) -> bool| rows.iter().filter(|row| is(&row.outcome)).count();
-    let failed = count(|outcome| matches!(outcome, Outcome::Failed(_)));
-    if failed > 0 {
-        bail!("{failed} of {} checks failed", rows.len());
-    }
-    match count(|outcome| matches!(outcome, Outcome::Refused(_))) {
-        0 => println!("{} checks passed", rows.len()),
-        refused => println!(
-            "{} checks passed, {refused} not on this device",
-            rows.len() - refused
-        ),
-    }
-    Ok(())
+    check::suite(cases, &arguments.variants, &mut implementations)
 }
 
 /// The operations of these variants; every one where none is named.
@@ -309,6 +332,7 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
     )?;
     let target = capture::Target {
         implementation: arguments.implementation,
+        variant: arguments.variant,
         inputs: arguments.inputs,
         iterations: protocol.capture_iterations,
         warmup: protocol.warmup,

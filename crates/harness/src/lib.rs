@@ -7,6 +7,7 @@ pub mod bench;
 pub mod capture;
 pub mod check;
 pub mod cli;
+pub mod cpu;
 pub mod host;
 pub mod implementation;
 pub mod inputs;

@@ -5,5 +5,6 @@ pub mod inputs;
 pub mod launch;
 pub mod objects;
 pub mod reference;
+pub mod resources;
 pub mod suite;
 pub mod variants;

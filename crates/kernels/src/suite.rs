@@ -94,6 +94,11 @@ pub const DEFAULT: [Case; 5] = [
     case("neighbor",  Neighbor,  &[4096, 64, 65536],  Generated),
 ];
 
+/// The small suite: [`SMALL`], then [`TILES`], so that every kernel runs.
+pub fn small() -> Vec<Case> {
+    [&SMALL[..], &TILES].concat()
+}
+
 /// The default case of `operation`.
 pub fn default_case(operation: Operation) -> &'static Case {
     &DEFAULT[operation as usize]

@@ -1,4 +1,4 @@
-//! What ptxas makes of each object: registers, shared bytes, stack and spills, pinned in `resources.json`.
+//! What ptxas makes of each object: registers, shared bytes, stack and spills, pinned in `ptx/resources.json`.
 //! A change of a pinned number is made on purpose, in the commit that causes it: run with
 //! `MAGE_PIN_RESOURCES=1` to pin what is found.
 
@@ -8,8 +8,8 @@
 )]
 
 use mage_kernels::objects::{Object, objects};
+use mage_kernels::resources::{Pins, Resources};
 use mage_kernels::variants::find;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -17,26 +17,7 @@ use std::process::Command;
 
 /// The device that the numbers are for, an H100 or H200; objects that no other device runs name it themselves.
 const ARCH: &str = "sm_90";
-const PINS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/resources.json");
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Pins {
-    /// Version of the ptxas that gave the numbers; registers differ from one to the next.
-    ptxas: String,
-    arch: String,
-    /// By variant.
-    objects: BTreeMap<String, Resources>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Resources {
-    registers_per_thread: u32,
-    shared_bytes: u32,
-    stack_bytes: u32,
-    spill_bytes: u32,
-}
+const PINS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/ptx/resources.json");
 
 #[test]
 fn objects_take_the_pinned_resources() {

@@ -27,7 +27,8 @@ pub fn ratio(value: f64) -> String {
     match value {
         v if v >= 99.95 => format!("{}×", group(&format!("{v:.0}"))),
         v if v >= 9.995 => format!("{v:.1}×"),
-        v if v >= 0.00995 => format!("{v:.2}×"),
+        v if v >= 0.0995 => format!("{v:.2}×"),
+        v if v >= 0.00995 => format!("{v:.3}×"),
         v => format!("{v:.4}×"),
     }
 }
@@ -90,9 +91,10 @@ mod tests {
     }
 
     #[test]
-    fn ratios_keep_about_three_figures() {
-        let shown = [0.0123, 0.5, 2.597, 12.34, 300.4].map(ratio);
-        assert_eq!(shown, ["0.0123×", "0.50×", "2.60×", "12.3×", "300×"]);
+    fn ratios_keep_two_or_three_figures() {
+        let shown = [0.00123, 0.0608, 0.5, 2.597, 12.34, 300.4].map(ratio);
+        let expected = ["0.0012×", "0.061×", "0.50×", "2.60×", "12.3×", "300×"];
+        assert_eq!(shown, expected);
     }
 
     #[test]

@@ -112,7 +112,10 @@ fn an_unknown_schema_is_refused_and_none_is_the_original() {
 fn a_missing_file_and_a_name_that_leaves_the_tree_are_named() {
     let root = Root::new();
     let error = format!("{:#}", draw(root.path(), "mage-002").unwrap_err());
-    assert_names(&error, &["comparison-results.json", "cannot read"]);
+    assert_names(&error, &["namespace", "\"mage-002\"", "there is none yet"]);
+    root.store("mage-002", &good());
+    let error = format!("{:#}", draw(root.path(), "mage-003").unwrap_err());
+    assert_names(&error, &["\"mage-003\"", "one of mage-002"]);
     let error = format!("{:#}", draw(root.path(), "../mage").unwrap_err());
     assert_names(&error, &["namespace", "../mage"]);
 }

@@ -10,6 +10,9 @@ use mage_kernels::variants::Variant;
 use std::num::NonZero;
 use std::thread;
 
+/// Compute capability of the device that the executor stands for.
+pub const CAPABILITY: (u32, u32) = (9, 0);
+
 /// What a variant gives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execution {

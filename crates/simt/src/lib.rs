@@ -76,7 +76,7 @@ mod worker;
 
 pub use claims::{Finding, Verdict, judge};
 pub use count::{Counts, Global, Line, Shared, Tally, Work};
-pub use execute::{Execution, execute, execute_on, kernel};
+pub use execute::{CAPABILITY, Execution, execute, execute_on, kernel};
 pub use fault::{Access, Elements, Error, Fault, Index, Meeting, Place, Rendezvous, Rest, Threads};
 pub use launch::{Finished, Launch};
 pub use source::Source;

@@ -15,6 +15,7 @@ pub struct Structure {
     /// The variant.
     pub variant: String,
     /// The variant that it was made from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
     /// Dims of the operation.
     pub dims: Vec<u32>,
@@ -29,13 +30,24 @@ pub struct Structure {
     /// Floats that all threads read from shared memory: bytes read / 4.
     pub shared_reads: u64,
     /// `shared_reads / multiply_adds`; none without multiply-adds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_reads_per_multiply_add: Option<f64>,
     /// Values that all threads read from global memory (bytes read / 4) / `multiply_adds`; none without
     /// multiply-adds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub global_reads_per_multiply_add: Option<f64>,
     /// Wavefronts / the wavefronts without bank conflicts, of all accesses of shared memory:
     /// `wavefronts / (wavefronts - conflicts)`; none without accesses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bank_conflict_factor: Option<f64>,
+    /// Wavefronts a warp instruction that accesses shared memory: `wavefronts / instructions`, 1 at best for 4
+    /// bytes a thread and 4 for 16; none without accesses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wavefronts_per_request: Option<f64>,
+    /// Sectors a warp instruction that accesses global memory: `sectors / instructions`. 32 neighbouring floats
+    /// are 4, 32 neighbouring quads 16, one float for all threads 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sectors_per_request: Option<f64>,
     /// Barriers that a block passes: barriers of all blocks / `blocks`.
     pub barriers_per_block: f64,
     /// Barriers of all blocks / rows of the output, which are its elements / its last dim.
@@ -77,6 +89,8 @@ impl Structure {
         let shared_reads = total.shared_loads.bytes / WORD_BYTES;
         let global_reads = total.global_loads.bytes / WORD_BYTES;
         let wavefronts = total.shared_loads.wavefronts + total.shared_stores.wavefronts;
+        let shared_requests = total.shared_loads.instructions + total.shared_stores.instructions;
+        let global_requests = total.global_loads.instructions + total.global_stores.instructions;
         let conflicts = total.shared_loads.conflicts + total.shared_stores.conflicts;
         let bytes_requested = total.global_loads.bytes + total.global_stores.bytes;
         let sectors = total.global_loads.sectors + total.global_stores.sectors;
@@ -97,6 +111,8 @@ impl Structure {
             shared_reads_per_multiply_add: some_ratio(shared_reads, multiply_adds),
             global_reads_per_multiply_add: some_ratio(global_reads, multiply_adds),
             bank_conflict_factor: some_ratio(wavefronts, wavefronts - conflicts),
+            wavefronts_per_request: some_ratio(wavefronts, shared_requests),
+            sectors_per_request: some_ratio(sectors, global_requests),
             barriers_per_block: ratio(counts.block_barriers(), counts.blocks()),
             barriers_per_row: ratio(counts.block_barriers(), rows),
             shuffles_per_row: ratio(total.shuffles.instructions, rows),

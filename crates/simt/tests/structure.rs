@@ -34,6 +34,9 @@ fn tiles_cost_two_shared_reads_a_multiply_add() {
     // A warp is two rows of threads: a row of a is two broadcasts, from rows 16 words apart, which lie in
     // different banks; a row of b is 16 neighbours.
     assert_eq!(s.bank_conflict_factor, Some(1.0));
+    assert_eq!(s.wavefronts_per_request, Some(1.0));
+    // A warp's 32 floats are half of two rows, of two sectors each.
+    assert_eq!(s.sectors_per_request, Some(4.0));
 }
 
 #[test]

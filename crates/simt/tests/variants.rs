@@ -6,14 +6,11 @@ use mage_evidence::operation::Operation;
 use mage_kernels::compare::{TOLERANCE, compare};
 use mage_kernels::inputs::{Inputs, SEED, generate};
 use mage_kernels::reference::reference;
-use mage_kernels::suite::{SMALL, default_case};
+use mage_kernels::suite::{default_case, small};
 use mage_kernels::variants::{self, Status, VARIANTS, Variant};
-use mage_simt::{Error, Execution, Structure, execute, execute_on, kernel};
+use mage_simt::{CAPABILITY, Error, Execution, Structure, execute, execute_on, kernel};
 use std::collections::BTreeSet;
 use std::num::NonZero;
-
-/// Compute capability of the device that dispatch is told of.
-const CAPABILITY: (u32, u32) = (9, 0);
 
 /// Dims that each variant takes that runs here, small ones with tails where it takes those.
 const DIMS: [(&str, &[u32]); 34] = [
@@ -79,7 +76,7 @@ fn check(variant: &Variant, inputs: &Inputs) -> Execution {
 
 #[test]
 fn the_small_suite_passes_with_every_variant() {
-    for case in SMALL {
+    for case in small() {
         let inputs = case.inputs(SEED).unwrap();
         for requested in variants::of(case.operation) {
             let variant = variants::dispatch(requested, case.dims, CAPABILITY);

@@ -28,14 +28,13 @@ impl Evidence {
     pub fn read(root: &Path, namespace: &str) -> Result<Self, StoreError> {
         let directory = results_directory(root, namespace);
         if !directory.is_dir() {
-            let known = namespaces(root)?.join(", ");
-            return Err(Invalid::new(
-                "namespace",
-                format!("{namespace:?}"),
-                format!("one of {known}"),
-            )
-            .help("measure it, or name one that has evidence")
-            .into());
+            let known = match namespaces(root)? {
+                names if names.is_empty() => "evidence; there is none yet".to_string(),
+                names => format!("one of {}", names.join(", ")),
+            };
+            return Err(Invalid::new("namespace", format!("{namespace:?}"), known)
+                .help("measure it, or name one that has evidence")
+                .into());
         }
         let file = directory.join(results::FILE);
         let results: Results = store::read_json(&file)?;

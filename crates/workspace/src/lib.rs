@@ -1,12 +1,14 @@
 //! Where the project's files are and what state they are in: the root, the source tree's hashes, the
 //! state under version control, the time, and directories that appear only when they are complete.
 
+mod committed;
 mod directory;
 mod evidence;
 mod root;
 mod source;
 mod tree;
 
+pub use committed::committed_sha256;
 pub use directory::{NewDirectory, discard};
 pub use evidence::{Evidence, baseline, namespaces};
 pub use root::{RootError, artifacts, figures, find_root, pages, profile_artifacts, results};

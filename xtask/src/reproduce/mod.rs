@@ -48,18 +48,24 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
             gpu => gpu.map_err(|absent| absent.to_string()),
         },
     };
-    let namespace = match gpu {
-        Ok(gpu) => measure::measure(root, &experiment, arguments, &gpu)?,
+    let (namespace, checks) = match gpu {
+        Ok(gpu) => {
+            let namespace = measure::measure(root, &experiment, arguments, &gpu)?;
+            (namespace, None)
+        }
         Err(reason) => {
             let namespace = arguments
                 .namespace
                 .clone()
                 .unwrap_or(experiment.name.clone());
             println!("{reason}: replaying the committed evidence of {namespace}");
-            replay::replay(root, &experiment, &namespace)?;
-            namespace
+            let checks = replay::replay(root, &experiment, &namespace)?;
+            (namespace, Some(checks))
         }
     };
     print!("\n{}", Rows::read(root, &experiment, &namespace)?.text());
+    if let Some(checks) = checks {
+        println!("times: committed evidence; kernels of this source: {checks}");
+    }
     Ok(())
 }

@@ -2,13 +2,22 @@
 
 use anyhow::Context;
 use mage_evidence::experiment::Experiment;
+use mage_harness::{check, cpu};
+use mage_kernels::suite;
 use std::path::Path;
 
-/// Generates and verifies the inputs, exports the evidence again, draws the figures and pages again, and
-/// proves each against what is committed. Writes nothing.
-pub fn replay(root: &Path, experiment: &Experiment, namespace: &str) -> anyhow::Result<()> {
+/// Generates and verifies the inputs, runs every kernel on the CPU over the small suite, exports the evidence
+/// again, draws the figures and pages again, and proves each against what is committed. Writes nothing.
+/// Returns what was checked on the CPU.
+pub fn replay(
+    root: &Path,
+    experiment: &Experiment,
+    namespace: &str,
+) -> anyhow::Result<cpu::Summary> {
     let files = mage_harness::inputs::verify(experiment)?;
     println!("inputs:   {files} files generated, each with the SHA-256 that the experiment names");
+    let checks = kernels()?;
+    println!("kernels:  {checks}");
     let evidence = mage_export::evidence(root, namespace).with_context(|| {
         format!(
             "{namespace} has no whole set of artifacts here; measure it on a machine with a GPU"
@@ -26,5 +35,12 @@ pub fn replay(root: &Path, experiment: &Experiment, namespace: &str) -> anyhow::
         "figures:  {} figures, tables and pages drawn again, each as committed",
         outputs.len()
     );
-    Ok(())
+    Ok(checks)
+}
+
+/// Every kernel over the small suite on the CPU.
+fn kernels() -> anyhow::Result<cpu::Summary> {
+    let rows = cpu::suite(&suite::small(), &[])?;
+    check::failures(&rows).with_context(|| check::table(&rows))?;
+    Ok(cpu::Summary::of(&rows))
 }

@@ -160,7 +160,7 @@ pub fn evidence(
             .map(|round| RoundResults {
                 index: round + 1,
                 order: c.values.keys().cloned().collect(),
-                gpu_state: state(),
+                gpu_state: state().into(),
                 implementations: c
                     .values
                     .iter()
@@ -196,8 +196,8 @@ pub fn evidence(
             warmup_per_round: 25,
             source_sha256: BTreeMap::new(),
             binary_sha256: hash(),
-            gpu_state_before: state(),
-            gpu_state_after: state(),
+            gpu_state_before: state().into(),
+            gpu_state_after: state().into(),
             provenance: Some(provenance(namespace, experiment, gpu)),
             results: results.collect(),
         },
@@ -296,7 +296,7 @@ impl Root {
         let root = Self {
             directory: tempfile::tempdir().unwrap(),
         };
-        std::fs::write(root.path().join("Cargo.toml"), "").unwrap();
+        std::fs::write(root.path().join("Cargo.lock"), "").unwrap();
         let published = root.path().join("experiments/published");
         std::fs::create_dir_all(&published).unwrap();
         let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../experiments/published");

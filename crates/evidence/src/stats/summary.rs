@@ -1,4 +1,4 @@
-//! Summary statistics of samples in microseconds. Pure; every outcome is defined.
+//! One number for many: mean, median, geometric mean, range.
 
 use crate::error::Invalid;
 
@@ -25,6 +25,30 @@ pub fn median(values: &[f64]) -> Result<f64, Invalid> {
     } else {
         (sorted[middle - 1] + sorted[middle]) / 2.0
     })
+}
+
+/// Geometric mean: the mean on the logarithm.
+///
+/// # Errors
+/// As [`mean`], and on a value that is not above 0.
+pub fn geometric_mean(values: &[f64]) -> Result<f64, Invalid> {
+    Ok(mean(&logs(values)?)?.exp())
+}
+
+/// Natural logarithms of times.
+///
+/// # Errors
+/// [`Invalid`] naming the first value that is not a finite time above 0, or on no values.
+pub(super) fn logs(times: &[f64]) -> Result<Vec<f64>, Invalid> {
+    check(times)?;
+    match times.iter().position(|&t| t <= 0.0) {
+        Some(i) => Err(Invalid::new(
+            format!("[{i}]"),
+            times[i],
+            "a finite time above 0",
+        )),
+        None => Ok(times.iter().map(|t| t.ln()).collect()),
+    }
 }
 
 /// Smallest and largest value.
@@ -60,6 +84,7 @@ mod tests {
         assert_eq!(median(&[4.0, 1.0, 2.0, 3.0]).unwrap(), 2.5);
         assert_eq!(range(&[4.0, 1.0, 2.0]).unwrap(), (1.0, 4.0));
         assert_eq!(mean(&[1.0, 2.0, 6.0]).unwrap(), 3.0);
+        assert!((geometric_mean(&[1.0, 4.0]).unwrap() - 2.0).abs() < 1e-12);
     }
 
     #[test]
@@ -67,5 +92,9 @@ mod tests {
         assert!(mean(&[]).is_err());
         let error = median(&[1.0, f64::NAN]).unwrap_err().to_string();
         assert!(error.contains("[1]") && error.contains("NaN"), "{error}");
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+            let error = geometric_mean(&[1.0, 2.0, bad]).unwrap_err().to_string();
+            assert!(error.starts_with("[2]: found"), "{error}");
+        }
     }
 }
