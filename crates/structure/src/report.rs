@@ -94,7 +94,14 @@ pub fn selection(
     let cases = cases.filter(|case| only.is_none_or(|operation| operation == case.name));
     Ok(cases
         .flat_map(|case| variants::of(case.name).map(move |variant| (case, variant)))
+        .filter(|(_, variant)| belongs(experiment, variant))
         .collect())
+}
+
+/// Whether a variant was made for the experiment, or for the baseline that it is compared with.
+fn belongs(experiment: &Experiment, variant: &Variant) -> bool {
+    let made_for = variant.introduced;
+    made_for == experiment.name || experiment.baseline.as_deref() == Some(made_for)
 }
 
 /// Counts one variant at a case's dims, on all cores.
