@@ -12,7 +12,6 @@ use mage_kernels::resources::{Resources, pins};
 use mage_kernels::variants::{self, Variant};
 use mage_simt::{Counts, Error, Finding, Structure, execute};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 use std::path::Path;
 
 /// Version of the report's schema.
@@ -72,8 +71,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// The cases of an experiment, or the one of `only`, each with the variants of its operation that were introduced by
-/// this experiment, or with one that the measured variant was made from.
+/// The cases of an experiment, or the one of `only`, each with all variants of its operation.
 ///
 /// # Errors
 /// The experiment has no such operation.
@@ -95,22 +93,15 @@ pub fn selection(
     let cases = experiment.operations.iter();
     let cases = cases.filter(|case| only.is_none_or(|operation| operation == case.name));
     Ok(cases
-        .flat_map(|case| {
-            let introduced = introduced(experiment, case);
-            variants::of(case.name)
-                .filter(move |variant| introduced.contains(variant.introduced))
-                .map(move |variant| (case, variant))
-        })
+        .flat_map(|case| variants::of(case.name).map(move |variant| (case, variant)))
+        .filter(|(_, variant)| belongs(experiment, variant))
         .collect())
 }
 
-/// The experiments that introduced the measured variant and those that it was made from, and this one.
-fn introduced<'a>(experiment: &'a Experiment, case: &Case) -> BTreeSet<&'a str> {
-    let measured = variants::find(&case.variant);
-    std::iter::successors(measured, |variant| variant.parent.and_then(variants::find))
-        .map(|variant| variant.introduced)
-        .chain([experiment.name.as_str()])
-        .collect()
+/// Whether a variant was made for the experiment, or for the baseline that it is compared with.
+fn belongs(experiment: &Experiment, variant: &Variant) -> bool {
+    let made_for = variant.introduced;
+    made_for == experiment.name || experiment.baseline.as_deref() == Some(made_for)
 }
 
 /// Counts one variant at a case's dims, on all cores.

@@ -565,7 +565,7 @@ fn explanations_name_what_there_is() {
 }
 
 #[test]
-fn a_selection_is_every_variant_of_the_operations_up_to_the_experiment() {
+fn a_selection_is_every_variant_of_the_experiment_and_its_baseline() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut experiment = Experiment::load(&root, "mage-002").unwrap();
     assert_eq!(report::selection(&experiment, None).unwrap().len(), 9);

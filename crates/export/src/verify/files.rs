@@ -52,6 +52,9 @@ pub fn entries(root: &Path, directory: &Path) -> anyhow::Result<Vec<(String, boo
     Ok(names)
 }
 
+/// Start of the name of a directory of hardware counters, which are no namespace's.
+const COUNTERS: &str = "structure-";
+
 /// The namespace whose artifacts a directory of this name holds.
 pub fn namespace_of(directory: &str) -> Option<&str> {
     directory
@@ -66,6 +69,11 @@ pub fn beside(root: &Path, report: &mut Report) -> anyhow::Result<()> {
         if name.ends_with(PARTIAL) && is_directory {
             report.notes.push(format!(
                 "{}: an unfinished run, not looked at",
+                path.display()
+            ));
+        } else if is_directory && name.starts_with(COUNTERS) {
+            report.notes.push(format!(
+                "{}: hardware counters, proved by `cargo xtask structure --check`",
                 path.display()
             ));
         } else if !is_directory || namespace_of(&name).is_none() {
