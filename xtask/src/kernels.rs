@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use mage_evidence::hash::sha256_hex;
 use mage_evidence::store;
 use mage_kernels::objects::{Compiler, Lock, LockedObject, file_name};
-use mage_kernels::variants::{VARIANTS, Variant};
+use mage_kernels::variants::{Target, VARIANTS, Variant};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,9 @@ const PTX: &str = "crates/kernels/ptx";
 const LOCK: &str = "kernels.lock.json";
 const LIST: &str = "objects.rs";
 
-/// The lowest architecture that runs the objects; the driver compiles them for any later one.
-const TARGET: &str = "sm_80";
-/// Flags for every crate of the build, `core` included. A panic is one trap, with no message and no path.
-const RUSTC_FLAGS: [&str; 3] = [
-    "-Zunstable-options",
-    "-Cpanic=immediate-abort",
-    "-Ctarget-cpu=sm_80",
-];
+/// Flags for every crate of the build, `core` included, on top of the target of an object
+/// (`-Ctarget-cpu=<target>`). A panic is one trap, with no message and no path.
+const RUSTC_FLAGS: [&str; 2] = ["-Zunstable-options", "-Cpanic=immediate-abort"];
 const CARGO_FLAGS: [&str; 6] = [
     "-Zbuild-std=core",
     "--release",
@@ -152,7 +147,10 @@ fn probe(rustc: &Path) -> Result<Compiler> {
         llvm: llvm.context("names no version of LLVM")?.to_owned(),
     };
     let cpus = ask(&["--print=target-cpus", "--target=nvptx64-nvidia-cuda"])?;
-    ensure!(cpus.contains(TARGET), "has no nvptx64 backend for {TARGET}");
+    for target in Target::ALL.map(Target::name) {
+        let known = cpus.split_whitespace().any(|cpu| cpu == target);
+        ensure!(known, "has no nvptx64 backend for {target}");
+    }
     let sysroot = PathBuf::from(ask(&["--print=sysroot"])?.trim());
     let core = sysroot.join("lib/rustlib/src/rust/library/core/src/lib.rs");
     ensure!(
@@ -183,16 +181,16 @@ fn build(root: &Path, rustc: &Path, compiler: &Compiler) -> Result<Files> {
     );
     let mut files = Files::new();
     for variant in VARIANTS {
-        let ptx = with_bounds(&compile(root, rustc, variant.id)?, variant)
+        let ptx = with_bounds(&compile(root, rustc, variant)?, variant)
             .with_context(|| format!("the object of {}", variant.id))?;
         let source = variant_source(variant.id);
         let locked = LockedObject {
-            target: TARGET.to_owned(),
+            target: variant.target.name().to_owned(),
             source_sha256: hash_file(root, &source)?,
             source,
             sha256: sha256_hex(ptx.as_bytes()),
         };
-        let name = file_name(variant.id, TARGET);
+        let name = file_name(variant.id, variant.target.name());
         lock.objects.insert(name.clone(), locked);
         files.insert(name, ptx.into_bytes());
     }
@@ -203,9 +201,12 @@ fn build(root: &Path, rustc: &Path, compiler: &Compiler) -> Result<Files> {
 }
 
 /// The PTX of one variant, as the compiler gives it.
-fn compile(root: &Path, rustc: &Path, id: &str) -> Result<String> {
+fn compile(root: &Path, rustc: &Path, variant: &Variant) -> Result<String> {
+    let (id, target) = (variant.id, variant.target.name());
     let target_dir = root.join("target/device");
-    let asm = target_dir.join(format!("{id}.{TARGET}.s"));
+    let asm = target_dir.join(format!("{id}.{target}.s"));
+    let cpu = format!("-Ctarget-cpu={target}");
+    let flags = [&RUSTC_FLAGS[..], &[&cpu]].concat();
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     // The flags below are all that counts, whatever the environment of the caller holds.
     for (name, _) in std::env::vars_os() {
@@ -225,7 +226,7 @@ fn compile(root: &Path, rustc: &Path, id: &str) -> Result<String> {
     cargo
         .env_remove("RUSTC_WRAPPER")
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
-        .env("CARGO_ENCODED_RUSTFLAGS", RUSTC_FLAGS.join("\x1f"))
+        .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
         .env("RUSTC", rustc)
         .env("RUSTC_BOOTSTRAP", "1")
         .current_dir(root.join(DEVICE))
@@ -243,8 +244,8 @@ fn compile(root: &Path, rustc: &Path, id: &str) -> Result<String> {
     Ok(store::read_text(&asm)?)
 }
 
-/// Writes the bounds of a block, for which the compiler has no attribute, between the head and the body of
-/// the only entry.
+/// Writes the bounds of a block and the size of a cluster, for which the compiler has no attribute, between the
+/// head and the body of the only entry.
 fn with_bounds(ptx: &str, variant: &Variant) -> Result<String> {
     let head = format!(".visible .entry {}(", variant.id);
     ensure!(ptx.matches(".entry").count() == 1, "has not one entry");
@@ -260,16 +261,27 @@ fn with_bounds(ptx: &str, variant: &Variant) -> Result<String> {
         .with_context(|| format!("has no body after {head:?}"))?;
     let (before, after) = ptx.split_at(start + body);
     let [x, y, z] = variant.block;
-    Ok(format!("{before}\n.maxntid {x}, {y}, {z}{after}"))
+    let resident = match variant.resident_blocks {
+        0 => String::new(),
+        blocks => format!("\n.minnctapersm {blocks}"),
+    };
+    let cluster = match variant.cluster {
+        1 => String::new(),
+        blocks => format!("\n.explicitcluster\n.reqnctapercluster {blocks}, 1, 1"),
+    };
+    Ok(format!(
+        "{before}\n.maxntid {x}, {y}, {z}{resident}{cluster}{after}"
+    ))
 }
 
 /// The Rust source that embeds the objects.
 fn list() -> String {
     let mut text = String::from("// Written by `cargo xtask kernels`.\n&[\n");
     for variant in VARIANTS {
-        let (id, file) = (variant.id, file_name(variant.id, TARGET));
+        let (id, target) = (variant.id, variant.target.name());
+        let file = file_name(id, target);
         text += &format!(
-            "    Object {{ variant: {id:?}, target: {TARGET:?}, ptx: include_str!({file:?}) }},\n"
+            "    Object {{ variant: {id:?}, target: {target:?}, ptx: include_str!({file:?}) }},\n"
         );
     }
     text + "]\n"
@@ -283,7 +295,9 @@ fn common_sources(root: &Path) -> Result<Vec<String>> {
         format!("{DEVICE}/src/lib.rs"),
         format!("{DEVICE}/src/variants/mod.rs"),
     ];
-    let mut directories = vec![format!("{DEVICE}/src/gpu")];
+    let mut directories = ["gpu", "parts"]
+        .map(|name| format!("{DEVICE}/src/{name}"))
+        .to_vec();
     while let Some(directory) = directories.pop() {
         let path = root.join(&directory);
         let entries = path

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Refuses an experiment that this program cannot run: an unknown implementation, a variant that does not
-/// exist or is of another operation.
+/// exist, is of another operation or computes nothing.
 ///
 /// # Errors
 /// [`Invalid`] naming the field.
@@ -25,7 +25,7 @@ pub fn check_runnable(experiment: &Experiment) -> Result<(), Invalid> {
         check_implementation(name).map_err(|e| e.under("implementations"))?;
     }
     for (i, case) in experiment.operations.iter().enumerate() {
-        let known: Vec<&str> = variants::of(case.name).map(|v| v.id).collect();
+        let known: Vec<&str> = variants::computing(case.name).map(|v| v.id).collect();
         if !known.contains(&case.variant.as_str()) {
             return Err(Invalid::new(
                 format!("operations[{i}].variant"),

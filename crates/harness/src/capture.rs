@@ -172,10 +172,9 @@ mod tests {
     #[test]
     fn a_variant_that_does_not_compute_this_is_refused() {
         let dims = [128, 64, 32];
-        assert_eq!(
-            asked("rust", Some("layer_norm"), dims).unwrap_err(),
-            "--variant: found \"layer_norm\", expected one of tiled_matmul, tiled_matmul_registers, tiled_matmul_8x4"
-        );
+        let refusal = asked("rust", Some("layer_norm"), dims).unwrap_err();
+        let expected = "--variant: found \"layer_norm\", expected one of tiled_matmul, tiled_matmul_registers, ";
+        assert!(refusal.starts_with(expected), "{refusal}");
         assert_eq!(
             asked("triton", Some("tiled_matmul"), dims).unwrap_err(),
             "--variant: found \"tiled_matmul\", expected no variant but with --implementation rust"

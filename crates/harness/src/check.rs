@@ -5,11 +5,13 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::verify::{self, Expected};
 use anyhow::bail;
+use mage_evidence::operation::Operation;
 use mage_kernels::compare::TOLERANCE;
 use mage_kernels::inputs::SEED;
+use mage_kernels::launch::LaunchError;
 use mage_kernels::reference::reference;
 use mage_kernels::suite::Case;
-use mage_kernels::variants;
+use mage_kernels::variants::{self, Variant};
 
 /// One row of the outcome.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,8 +35,8 @@ pub enum Outcome {
     Passed(f64),
     /// It does not, or there is none: why.
     Failed(String),
-    /// The kernel uses an instruction that the CPU executor does not emulate: nothing was checked.
-    DeviceOnly(String),
+    /// Nothing was checked, for the kernel does not run here: why.
+    NotHere(String),
 }
 
 impl Outcome {
@@ -44,13 +46,16 @@ impl Outcome {
     }
 }
 
-/// Checks every case with every implementation; `rust` with every variant of the operation. A variant that
-/// does not take a case's dims is checked as it is dispatched, by its general kernel.
+/// Checks every case with every implementation; `rust` with every variant that computes the operation, or with
+/// those of them whose ids are in `only`, if that is not empty. A variant that does not take a case's dims is
+/// checked as it is dispatched, by its general kernel.
 ///
 /// # Errors
-/// What keeps a case from being called at all, and an interrupt; a failed check is a [`Row`].
+/// What keeps a case from being called at all, and an interrupt; a failed check is a [`Row`], and so is a variant
+/// that the device cannot run.
 pub fn suite(
     cases: &[Case],
+    only: &[String],
     implementations: &mut [Box<dyn Implementation>],
 ) -> anyhow::Result<Vec<Row>> {
     let scratch = tempfile::tempdir()?;
@@ -72,13 +77,18 @@ pub fn suite(
         };
         for implementation in implementations.iter_mut() {
             let is_rust = implementation.name() == "rust";
-            let asked: Vec<&str> = match is_rust {
-                true => variants::of(case.operation).map(|v| v.id).collect(),
+            let variants: Vec<&str> = match is_rust {
+                true => asked(case.operation, only).map(|v| v.id).collect(),
                 false => vec![""],
             };
-            for variant in asked {
-                implementation.load(&inputs, &files, variant)?;
-                let outcome = verify::check(implementation.as_mut(), &expected);
+            for variant in variants {
+                let outcome = match implementation.load(&inputs, &files, variant) {
+                    Ok(()) => match verify::check(implementation.as_mut(), &expected) {
+                        Ok(check) => Outcome::Passed(check.fp64.max_abs_error),
+                        Err(error) => Outcome::Failed(format!("{error:#}")),
+                    },
+                    Err(error) => Outcome::NotHere(refusal(error)?),
+                };
                 rows.push(Row {
                     case: case.name,
                     device: "cuda",
@@ -87,16 +97,30 @@ pub fn suite(
                         .trim_end()
                         .to_string(),
                     kernel: implementation.kernel().map(str::to_string),
-                    outcome: match outcome {
-                        Ok(check) => Outcome::Passed(check.fp64.max_abs_error),
-                        Err(error) => Outcome::Failed(format!("{error:#}")),
-                    },
+                    outcome,
                 });
             }
         }
     }
     progress.finish();
     Ok(rows)
+}
+
+/// The variants that compute `operation` and are asked for: those in `only`, or all where that is empty.
+pub fn asked(operation: Operation, only: &[String]) -> impl Iterator<Item = &'static Variant> {
+    variants::computing(operation)
+        .filter(|variant| only.is_empty() || only.iter().any(|id| id == variant.id))
+}
+
+/// Why the device cannot run the variant, for its row.
+///
+/// # Errors
+/// `error` itself, where it says anything else.
+fn refusal(error: anyhow::Error) -> anyhow::Result<String> {
+    match error.downcast_ref::<LaunchError>() {
+        Some(launch) if launch.is_refusal() => Ok(format!("not on this device: {launch}")),
+        _ => Err(error),
+    }
 }
 
 /// The outcome as a table, one row a line.
@@ -110,7 +134,7 @@ pub fn table(rows: &[Row]) -> String {
         let outcome = match &row.outcome {
             Outcome::Passed(error) => format!("{error:.2e}"),
             Outcome::Failed(reason) => format!("FAILED: {reason}"),
-            Outcome::DeviceOnly(reason) => reason.clone(),
+            Outcome::NotHere(reason) => reason.clone(),
         };
         text += &format!(
             "{:<26} {:<30} {:<6} {kernel:<24} {outcome}\n",
@@ -138,6 +162,82 @@ pub fn summary(rows: &[Row]) -> String {
     let passed = rows.iter().filter(|row| row.outcome.passed()).count();
     match rows.len() - passed {
         0 => format!("{passed} checks passed"),
-        rest => format!("{passed} checks passed, {rest} not made: device only"),
+        rest => format!("{passed} checks passed, {rest} not made here"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mage_kernels::inputs::Inputs;
+    use mage_kernels::suite::SMALL;
+    use std::collections::BTreeMap;
+    use std::path::Path;
+
+    /// Gives the reference, but for a variant that its device does not hold.
+    struct Played(Option<Inputs>);
+
+    impl Implementation for Played {
+        fn name(&self) -> &str {
+            "rust"
+        }
+
+        fn load(&mut self, inputs: &Inputs, _: &Path, variant: &str) -> anyhow::Result<()> {
+            self.0 = None;
+            match variant {
+                "layer_norm" => anyhow::bail!("no memory"),
+                "matmul_presplit" => Err(LaunchError::NotResident {
+                    variant: "matmul_presplit",
+                    found: 1,
+                    expected: 2,
+                })?,
+                _ => self.0 = Some(inputs.clone()),
+            }
+            Ok(())
+        }
+
+        fn kernel(&self) -> Option<&str> {
+            None
+        }
+
+        fn checked_call(&mut self) -> anyhow::Result<Vec<f32>> {
+            let expected = reference(self.0.as_ref().unwrap())?;
+            Ok(expected.iter().map(|&value| value as f32).collect())
+        }
+
+        fn measure(&mut self, _: u32, _: u32) -> anyhow::Result<Vec<f64>> {
+            unreachable!("a check measures nothing")
+        }
+
+        fn input_sha256(&mut self) -> anyhow::Result<BTreeMap<String, String>> {
+            unreachable!("a check has no record of the inputs")
+        }
+    }
+
+    fn rows(cases: &[Case], only: &[&str]) -> anyhow::Result<Vec<Row>> {
+        let only: Vec<String> = only.iter().map(|id| (*id).to_owned()).collect();
+        suite(cases, &only, &mut [Box::new(Played(None))])
+    }
+
+    #[test]
+    fn a_variant_that_the_device_cannot_run_is_a_row_of_its_own() {
+        let rows = rows(&SMALL[..1], &["matmul_presplit", "tiled_matmul"]).unwrap();
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[0].what, "rust tiled_matmul");
+        assert!(matches!(rows[0].outcome, Outcome::Passed(_)), "{rows:?}");
+        assert!(matches!(rows[1].outcome, Outcome::NotHere(_)), "{rows:?}");
+        let reason = "variant matmul_presplit: found a device that holds 1 clusters at once";
+        assert!(table(&rows).contains(&format!("not on this device: {reason}")));
+    }
+
+    #[test]
+    fn every_variant_but_twins_is_checked_and_any_other_error_ends_the_run() {
+        let gelu = SMALL.iter().find(|case| case.name == "gelu-3x257").unwrap();
+        let checked = rows(&[*gelu], &[]).unwrap();
+        assert!(checked.iter().any(|row| row.what == "rust bias_gelu"));
+        assert!(checked.iter().all(|row| !row.what.contains("copy_")));
+        let norm = SMALL.iter().find(|case| case.name == "layernorm-3x257");
+        let error = rows(&[*norm.unwrap()], &[]).unwrap_err();
+        assert_eq!(error.to_string(), "no memory");
     }
 }

@@ -8,6 +8,7 @@ use mage_evidence::operation::Operation;
 use mage_evidence::{Invalid, store};
 use mage_kernels::launch::Gpu;
 use mage_kernels::suite;
+use mage_kernels::variants::{self, Status, VARIANTS};
 use std::path::{Path, PathBuf};
 
 /// Rounds of event-timed calls and full-output checks of five GPU operations.
@@ -69,7 +70,7 @@ enum SuiteName {
     Small,
     /// The shapes that are measured.
     Default,
-    /// Both.
+    /// Both, and values at the edge of what kernels can represent.
     All,
 }
 
@@ -78,7 +79,7 @@ impl SuiteName {
         match self {
             Self::Small => suite::small(),
             Self::Default => suite::DEFAULT.to_vec(),
-            Self::All => [suite::small(), suite::DEFAULT.to_vec()].concat(),
+            Self::All => [&suite::small()[..], &suite::DOMAIN, &suite::DEFAULT].concat(),
         }
     }
 }
@@ -99,7 +100,10 @@ struct CheckArguments {
     /// Which cases.
     #[arg(long, value_enum, default_value = "all")]
     suite: SuiteName,
-    /// Implementations to check, comma-separated; all by default, on the CPU rust.
+    /// Kernel variants to check, comma-separated, on the cases of their operations; all by default.
+    #[arg(long, value_delimiter = ',')]
+    variants: Vec<String>,
+    /// Implementations to check, comma-separated; all by default, on the CPU and with --variants rust.
     #[arg(long, value_delimiter = ',')]
     implementations: Vec<String>,
     /// Python with PyTorch and Triton.
@@ -247,14 +251,16 @@ fn flag(mut invalid: Invalid, dashes: &str) -> Invalid {
 
 fn check_suites(root: &Path, arguments: CheckArguments) -> anyhow::Result<()> {
     interrupt::install()?;
-    let cases = arguments.suite.cases();
+    let operations = operations_of(&arguments.variants)?;
+    let mut cases = arguments.suite.cases();
+    cases.retain(|case| operations.contains(&case.operation));
     let rows = match arguments.device {
         DeviceName::Cpu => {
             if let Some(other) = arguments.implementations.iter().find(|i| *i != "rust") {
                 let only = "rust alone with --device cpu";
                 return Err(Invalid::new("--implementations", other, only).into());
             }
-            cpu::suite(&cases)?
+            cpu::suite(&cases, &arguments.variants)?
         }
         DeviceName::Cuda => check_on_gpu(root, &cases, &arguments)?,
     };
@@ -271,7 +277,11 @@ fn check_on_gpu(
 ) -> anyhow::Result<Vec<check::Row>> {
     let mut names = arguments.implementations.clone();
     if names.is_empty() {
-        names = ["python", "triton", "rust"].map(String::from).to_vec();
+        let all: &[&str] = match arguments.variants[..] {
+            [] => &["python", "triton", "rust"],
+            _ => &["rust"],
+        };
+        names = all.iter().map(|name| (*name).to_owned()).collect();
     }
     for name in &names {
         bench::check_implementation(name).map_err(|e| e.under("--implementations"))?;
@@ -279,7 +289,28 @@ fn check_on_gpu(
     let gpu = Gpu::open().context("without a CUDA device, check with --device cpu")?;
     let python = worker::interpreter(root, arguments.python.as_deref());
     let (mut implementations, _) = bench::implementations(root, &gpu, &names, &python)?;
-    check::suite(cases, &mut implementations)
+    check::suite(cases, &arguments.variants, &mut implementations)
+}
+
+/// The operations of these variants; every one where none is named.
+///
+/// # Errors
+/// [`Invalid`] for a name that is no variant, or one that computes nothing.
+fn operations_of(variants: &[String]) -> Result<Vec<Operation>, Invalid> {
+    if variants.is_empty() {
+        return Ok(Operation::ALL.to_vec());
+    }
+    variants
+        .iter()
+        .map(|id| match variants::find(id) {
+            Some(variant) if variant.status != Status::Twin => Ok(variant.operation),
+            _ => Err(Invalid::new(
+                "--variants",
+                format!("{id:?}"),
+                "variants that compute an operation, as `mage-harness variants` lists them",
+            )),
+        })
+        .collect()
 }
 
 fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> {
@@ -313,12 +344,12 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
 /// The table of variants, one a line.
 fn variants_table() -> String {
     let mut text = format!(
-        "{:<10} {:<24} {:<24} {:<9} {:<9} {}\n",
+        "{:<10} {:<26} {:<26} {:<9} {:<9} {}\n",
         "operation", "variant", "parent", "since", "status", "what it does"
     );
-    for variant in mage_kernels::variants::VARIANTS {
+    for variant in VARIANTS {
         text += &format!(
-            "{:<10} {:<24} {:<24} {:<9} {:<9} {}\n",
+            "{:<10} {:<26} {:<26} {:<9} {:<9} {}\n",
             variant.operation,
             variant.id,
             variant.parent.unwrap_or("-"),

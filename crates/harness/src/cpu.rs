@@ -1,6 +1,6 @@
 //! Correctness without a GPU: every case and every kernel variant on the CPU executor.
 
-use crate::check::{Outcome, Row};
+use crate::check::{self, Outcome, Row};
 use crate::interrupt;
 use crate::progress::Progress;
 use mage_kernels::compare::{TOLERANCE, compare};
@@ -14,29 +14,30 @@ use std::fmt;
 /// Device of the rows.
 pub const DEVICE: &str = "cpu";
 
-/// Executes every case with every variant of its operation, checks every access on the way and the whole
+/// Executes every case with every variant that computes its operation, or with those of them whose ids are in
+/// `only`, if that is not empty; checks every access on the way and the whole
 /// output against the FP64 reference. A variant that does not take a case's dims is checked as it is
 /// dispatched, by its general kernel; one that uses an instruction which is not emulated is
-/// [`Outcome::DeviceOnly`].
+/// [`Outcome::NotHere`].
 ///
 /// # Errors
 /// Inputs that cannot be made, and an interrupt; a fault or a wrong output is a [`Row`].
-pub fn suite(cases: &[Case]) -> anyhow::Result<Vec<Row>> {
+pub fn suite(cases: &[Case], only: &[String]) -> anyhow::Result<Vec<Row>> {
     let mut rows = Vec::new();
     let mut progress = Progress::new(cases.len() as u64);
     for case in cases {
         progress.step(case.name);
         let inputs = case.inputs(SEED)?;
         let reference = reference(&inputs)?;
-        for requested in variants::of(case.operation) {
+        for requested in check::asked(case.operation, only) {
             interrupt::check()?;
-            let variant = variants::dispatch(requested, case.dims);
+            let variant = variants::dispatch(requested, case.dims, mage_simt::CAPABILITY);
             rows.push(Row {
                 case: case.name,
                 device: DEVICE,
                 what: format!("rust {}", requested.id),
                 kernel: Some(variant.id.to_string()),
-                outcome: check(variant, &inputs, &reference),
+                outcome: execute(variant, &inputs, &reference),
             });
         }
     }
@@ -44,11 +45,11 @@ pub fn suite(cases: &[Case]) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn check(variant: &Variant, inputs: &Inputs, reference: &[f64]) -> Outcome {
+fn execute(variant: &Variant, inputs: &Inputs, reference: &[f64]) -> Outcome {
     let output = match mage_simt::execute(variant, inputs) {
         Ok(execution) => execution.output,
         Err(reason @ mage_simt::Error::DeviceOnly(_)) => {
-            return Outcome::DeviceOnly(reason.to_string());
+            return Outcome::NotHere(reason.to_string());
         }
         Err(fault) => return Outcome::Failed(fault.to_string()),
     };
@@ -107,24 +108,33 @@ mod tests {
 
     #[test]
     fn the_small_suite_passes_without_a_gpu() {
-        let rows = suite(&small()).unwrap();
+        let rows = suite(&small(), &[]).unwrap();
         failures(&rows).unwrap();
-        // Three variants each of matmul (4 cases) and layernorm (4), one of the others.
-        assert_eq!(rows.len(), 3 * 4 + 1 + 3 * 4 + 1 + 3);
+        let variants = |case: &Case| variants::computing(case.operation).count();
+        assert_eq!(rows.len(), small().iter().map(variants).sum::<usize>());
         let text = table(&rows);
         assert!(text.lines().next().unwrap().contains("device"), "{text}");
         assert_eq!(text.matches(" cpu ").count(), rows.len(), "{text}");
-        assert_eq!(
-            Summary::of(&rows).to_string(),
-            "checked on CPU: 13 cases of 9 variants, whole outputs against the FP64 reference"
-        );
+        let summary = Summary::of(&rows);
+        assert_eq!(summary.cases, small().len());
+        assert!(summary.kernels >= 9, "{summary}");
+        for id in &summary.device_only {
+            assert!(mage_simt::kernel(id).is_none(), "{id}");
+        }
+    }
+
+    #[test]
+    fn variants_that_are_asked_for_run_alone() {
+        let rows = suite(&SMALL[..2], &["tiled_matmul".to_owned()]).unwrap();
+        assert_eq!(rows.len(), 2);
+        assert!(rows.iter().all(|row| row.what == "rust tiled_matmul"));
     }
 
     #[test]
     fn a_wrong_output_fails_and_names_the_element() {
         let inputs = SMALL[1].inputs(SEED).unwrap();
         let variant = variants::find("tiled_matmul").unwrap();
-        let Outcome::Failed(reason) = check(variant, &inputs, &[7.0]) else {
+        let Outcome::Failed(reason) = execute(variant, &inputs, &[7.0]) else {
             panic!("7 is not the product");
         };
         assert!(reason.contains("FP64 reference: element 0"), "{reason}");
@@ -141,10 +151,7 @@ mod tests {
         };
         let rows = [
             row("tiled_matmul", Outcome::Passed(0.0)),
-            row(
-                "matmul_wgmma",
-                Outcome::DeviceOnly("device only: no".into()),
-            ),
+            row("matmul_wgmma", Outcome::NotHere("device only: no".into())),
         ];
         failures(&rows).unwrap();
         assert!(table(&rows).contains("device only: no"));

@@ -5,12 +5,13 @@ use mage_evidence::hash::sha256_hex;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The code of one variant, for every device from `target` on.
+/// The code of one variant.
 #[derive(Debug)]
 pub struct Object {
     /// Id of the variant, and the name of the only entry.
     pub variant: &'static str,
-    /// The lowest architecture that runs it, `sm_80`.
+    /// The architecture that it is compiled for, which decides the devices that run it
+    /// ([`Target`](crate::variants::Target)).
     pub target: &'static str,
     /// PTX, which the driver compiles for the device at hand.
     pub ptx: &'static str,
@@ -51,7 +52,7 @@ pub fn ptx(variant: &str) -> Option<&'static Object> {
 pub struct Lock {
     /// The compiler of all objects.
     pub compiler: Compiler,
-    /// Flags for every crate of the build, `core` included.
+    /// Flags for every crate of the build, `core` included, on top of `-Ctarget-cpu`.
     pub rustc_flags: Vec<String>,
     /// Further arguments of cargo.
     pub cargo_flags: Vec<String>,
@@ -75,7 +76,7 @@ pub struct Compiler {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockedObject {
-    /// The lowest architecture that runs it.
+    /// The architecture that it is compiled for: `-Ctarget-cpu`.
     pub target: String,
     /// The source file that goes into no other object.
     pub source: String,
@@ -91,7 +92,7 @@ pub const LOCK_JSON: &str = include_str!("../ptx/kernels.lock.json");
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::variants::VARIANTS;
+    use crate::variants::{Status, VARIANTS};
 
     #[test]
     fn every_variant_has_an_object_as_locked() {
@@ -103,6 +104,7 @@ mod tests {
             let locked = &lock.objects[&object.file_name()];
             assert_eq!(locked.sha256, object.sha256(), "{}", variant.id);
             assert_eq!(locked.target, object.target);
+            assert_eq!(object.target, variant.target.name());
         }
     }
 
@@ -114,7 +116,15 @@ mod tests {
             assert_eq!(ptx.matches(".entry").count(), 1);
             assert!(ptx.contains(&entry), "no {entry:?}");
             let [x, y, z] = variant.block;
-            let bounds = format!("\n.maxntid {x}, {y}, {z}\n");
+            let cluster = match variant.cluster {
+                1 => String::new(),
+                blocks => format!(".explicitcluster\n.reqnctapercluster {blocks}, 1, 1\n"),
+            };
+            let resident = match variant.resident_blocks {
+                0 => String::new(),
+                blocks => format!(".minnctapersm {blocks}\n"),
+            };
+            let bounds = format!("\n.maxntid {x}, {y}, {z}\n{resident}{cluster}{{\n");
             assert!(ptx.contains(&bounds), "{}: no {bounds:?}", variant.id);
             assert_eq!(
                 shared_bytes(ptx),
@@ -122,6 +132,8 @@ mod tests {
                 "{}",
                 variant.id
             );
+            let dynamic = ptx.contains("\n.extern .shared ");
+            assert_eq!(dynamic, variant.dynamic_shared_bytes > 0, "{}", variant.id);
             for forbidden in [
                 ".func", ".local", "call", "trap", "/home", "/usr", "/root", ".rs",
             ] {
@@ -152,8 +164,13 @@ mod tests {
             assert!(has(id, "ld.global.v4.") && has(id, "st.global.v4."), "{id}");
             assert!(has(id, "st.shared.v4.f32"), "{id}");
         }
-        for variant in VARIANTS {
-            assert!(has(variant.id, "fma.rn.f32"), "{}", variant.id);
+        for id in ["triangle_tf32", "triangle_wide", "triangle_sector"] {
+            assert!(has(id, "mma.sync.aligned.m16n8k8"), "{id}");
+            assert!(has(id, "cp.async.cg.shared.global"), "{id}");
+        }
+        for variant in VARIANTS.iter().filter(|v| v.status != Status::Twin) {
+            let (fma, mma) = (has(variant.id, "fma.rn.f32"), has(variant.id, "mma.sync."));
+            assert!(fma || mma, "{}", variant.id);
         }
     }
 }

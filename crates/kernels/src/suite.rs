@@ -1,5 +1,5 @@
 //! Which cases are run: the small suite, whose tails and degenerate shapes every kernel must take, and
-//! the default suite, which is measured.
+//! the default suite, which is measured; and between them cases at the edge of what kernels can represent.
 
 use crate::inputs::{self, Inputs};
 use Fill::{Constant, Generated};
@@ -10,7 +10,7 @@ use mage_evidence::operation::Operation;
 /// One case: an operation, its dims and what its inputs hold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Case {
-    /// Name in test output and reports, unique over both suites.
+    /// Name in test output and reports, unique over all suites.
     pub name: &'static str,
     /// The operation.
     pub operation: Operation,
@@ -75,6 +75,15 @@ pub const TILES: [Case; 3] = [
     case("layernorm-9x1024",   LayerNorm, &[9, 1024],       Generated),
 ];
 
+/// Whole tiles of few steps, and values that a kernel may have to treat apart: far beyond what binary16 holds, and
+/// far below.
+#[rustfmt::skip]
+pub const DOMAIN: [Case; 3] = [
+    case("matmul-256x256x512",       Matmul,   &[256, 256, 512], Generated),
+    case("matmul-256x256x512-large", Matmul,   &[256, 256, 512], Constant(1e5)),
+    case("matmul-256x256x512-tiny",  Matmul,   &[256, 256, 512], Constant(1e-6)),
+];
+
 /// The shapes of the published experiments, one an operation and in [`Operation::ALL`]'s order.
 #[rustfmt::skip]
 pub const DEFAULT: [Case; 5] = [
@@ -102,7 +111,7 @@ mod tests {
 
     #[test]
     fn cases_are_named_once_and_have_valid_dims() {
-        let cases = || SMALL.iter().chain(&DEFAULT);
+        let cases = || SMALL.iter().chain(&TILES).chain(&DOMAIN).chain(&DEFAULT);
         for case in cases() {
             case.operation.check_dims(case.dims).unwrap();
             assert!(case.name.starts_with(case.operation.name()));

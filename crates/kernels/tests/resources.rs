@@ -15,7 +15,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The device that the numbers are for, an H100 or H200.
+/// The device that the numbers are for, an H100 or H200; objects that no other device runs name it themselves.
 const ARCH: &str = "sm_90";
 const PINS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/ptx/resources.json");
 
@@ -134,9 +134,16 @@ fn resources(ptxas: &Path, object: &Object) -> Resources {
     let source = directory.path().join(object.file_name());
     let cubin = directory.path().join("out.cubin");
     std::fs::write(&source, object.ptx).unwrap();
-    let arch = format!("-arch={ARCH}");
+    let arch = match object.target.ends_with('a') {
+        true => format!("-arch={}", object.target),
+        false => format!("-arch={ARCH}"),
+    };
     let (source, cubin) = (source.to_str().unwrap(), cubin.to_str().unwrap());
-    parse(&ask(ptxas, &["-v", &arch, source, "-o", cubin]))
+    let text = ask(ptxas, &["-v", &arch, source, "-o", cubin]);
+    for complaint in ["serialized", "warning", "ignored"] {
+        assert!(!text.contains(complaint), "{}:\n{text}", object.variant);
+    }
+    parse(&text)
 }
 
 /// Reads what `ptxas -v` says of one entry. It names only what an entry has.

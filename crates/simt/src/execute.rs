@@ -10,6 +10,9 @@ use mage_kernels::variants::Variant;
 use std::num::NonZero;
 use std::thread;
 
+/// Compute capability of the device that the executor stands for.
+pub const CAPABILITY: (u32, u32) = (9, 0);
+
 /// What a variant gives.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Execution {
@@ -19,20 +22,53 @@ pub struct Execution {
     pub counts: Counts,
 }
 
-/// The kernel of the variant of this id; none where it uses an instruction that is not emulated.
-pub fn kernel(id: &str) -> Option<Kernel> {
-    Some(match id {
-        "tiled_matmul" => device::tiled_matmul::tiled_matmul(),
-        "tiled_matmul_registers" => device::tiled_matmul_registers::tiled_matmul_registers(),
-        "tiled_matmul_8x4" => device::tiled_matmul_8x4::tiled_matmul_8x4(),
-        "bias_gelu" => device::bias_gelu::bias_gelu(),
-        "layer_norm" => device::layer_norm::layer_norm(),
-        "layer_norm_warp" => device::layer_norm_warp::layer_norm_warp(),
-        "layer_norm_tile" => device::layer_norm_tile::layer_norm_tile(),
-        "triangle" => device::triangle::triangle(),
-        "neighbor" => device::neighbor::neighbor(),
-        _ => return None,
-    })
+macro_rules! kernels {
+    ($($id:ident)*) => {
+        /// The kernel of the variant of this id; none where it uses an instruction that is not emulated.
+        pub fn kernel(id: &str) -> Option<Kernel> {
+            Some(match id {
+                $(stringify!($id) => device::$id::$id(),)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+kernels! {
+    bias_gelu
+    bias_gelu_full
+    bias_gelu_once
+    bias_gelu_pair
+    bias_gelu_quad
+    bias_gelu_row
+    bias_gelu_rows
+    bias_gelu_share
+    bias_gelu_two
+    bias_gelu_wave
+    copy_full
+    copy_pair
+    copy_rows
+    copy_two
+    copy_wide
+    layer_norm
+    layer_norm_columns
+    layer_norm_exact
+    layer_norm_merge
+    layer_norm_once
+    layer_norm_pair
+    layer_norm_tile
+    layer_norm_warp
+    layer_norm_wide
+    neighbor
+    neighbor_block
+    neighbor_direct
+    neighbor_half
+    neighbor_warp
+    tiled_matmul
+    tiled_matmul_8x4
+    tiled_matmul_registers
+    triangle
+    triangle_tile
 }
 
 /// Runs a variant on all cores of the host, with every check and every counter.

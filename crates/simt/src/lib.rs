@@ -44,8 +44,8 @@
 //!   fullest bank has different words; one of 16 bytes a lane takes that for each quarter warp, and those add
 //!   up. *Conflicts* are the wavefronts beyond one, or beyond one for each quarter that takes part.
 //! - Maths: what goes through [`gpu`]: `fma` is one multiply-add; `div` a special function, a multiplication
-//!   and two multiply-adds; `exp` a multiplication and a special function; `reciprocal` and `rsqrt` a special
-//!   function each. **Plain `+`, `-`, `*` and comparisons of `f32` are the host's own and are not counted**:
+//!   and two multiply-adds; `exp` a multiplication and a special function; `exp2`, `reciprocal` and `rsqrt` a
+//!   special function each. **Plain `+`, `-`, `*` and comparisons of `f32` are the host's own and are not counted**:
 //!   unchanged source does not show them. Nor are integer arithmetic, branches and address computations.
 //!
 //! The counts are those of the source. A compiler may merge, hoist or drop accesses, and what the hardware
@@ -53,9 +53,10 @@
 //!
 //! # Not emulated yet
 //!
-//! Asynchronous copies, tensor-core products, shared memory sized by the launch, atomics, clusters and
-//! distributed shared memory, outputs that are read. A kernel that needs one of them does not compile against
-//! [`gpu`] here; its variant is then left out of [`kernel()`], and running it gives [`Error::DeviceOnly`].
+//! Asynchronous copies, tensor-core products, shared memory sized by the launch, scratch memory, atomics,
+//! clusters and distributed shared memory, outputs that are read. A kernel that needs one of them does not
+//! compile against [`gpu`] here; the device crate's list of variants names it for the device alone, it is left
+//! out of [`kernel()`], and running it gives [`Error::DeviceOnly`].
 
 mod claims;
 mod count;
@@ -75,7 +76,7 @@ mod worker;
 
 pub use claims::{Finding, Verdict, judge};
 pub use count::{Counts, Global, Line, Shared, Tally, Work};
-pub use execute::{Execution, execute, execute_on, kernel};
+pub use execute::{CAPABILITY, Execution, execute, execute_on, kernel};
 pub use fault::{Access, Elements, Error, Fault, Index, Meeting, Place, Rendezvous, Rest, Threads};
 pub use launch::{Finished, Launch};
 pub use source::Source;

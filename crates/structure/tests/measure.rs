@@ -6,10 +6,10 @@
 use mage_evidence::artifact::{Build, Device, SourceTree, TreeState};
 use mage_evidence::experiment::Experiment;
 use mage_kernels::objects::objects;
-use mage_kernels::variants::VARIANTS;
 use mage_structure::counters::measure::{Bench, measure};
 use mage_structure::counters::ncu::Ncu;
 use mage_structure::counters::stored;
+use mage_structure::report::selection;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -115,7 +115,9 @@ fn every_variant_is_measured_and_imported() {
         .iter()
         .map(|l| l.variant.as_str())
         .collect();
-    let expected: Vec<&str> = VARIANTS.iter().map(|variant| variant.id).collect();
+    let experiment = Experiment::load(&root(), "mage-002").unwrap();
+    let selection = selection(&experiment, None).unwrap();
+    let expected: Vec<&str> = selection.iter().map(|(_, variant)| variant.id).collect();
     assert_eq!(ids, expected);
     let registers = &stored.counters["tiled_matmul_registers"];
     assert_eq!(registers["sass__inst_executed_per_opcode[FFMA]"], 7);

@@ -40,7 +40,7 @@ pub fn replay(
 
 /// Every kernel over the small suite on the CPU.
 fn kernels() -> anyhow::Result<cpu::Summary> {
-    let rows = cpu::suite(&suite::small())?;
+    let rows = cpu::suite(&suite::small(), &[])?;
     check::failures(&rows).with_context(|| check::table(&rows))?;
     Ok(cpu::Summary::of(&rows))
 }

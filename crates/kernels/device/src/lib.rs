@@ -18,4 +18,6 @@
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
 pub mod gpu;
+#[cfg(target_arch = "nvptx64")]
+pub mod parts;
 pub mod variants;

@@ -1,5 +1,6 @@
 //! One operation ready to be called: module, buffers and arguments in place.
 
+use super::boxes::tensor_map;
 use super::module::Module;
 use super::{Gpu, LaunchError, Timer, failed};
 use crate::inputs::{Data, Inputs};
@@ -16,8 +17,12 @@ pub struct Call {
     variant: &'static Variant,
     launch: Launch,
     inputs: Vec<(&'static str, Buffer, usize)>,
+    /// The tensor maps of the inputs, where the kernel takes them: their addresses are among the arguments.
+    _maps: Vec<CudaSlice<u64>>,
     output: CudaSlice<f32>,
     elements: usize,
+    /// Held for the kernel, which has its address.
+    _scratch: Option<CudaSlice<u8>>,
     /// Kernel arguments, one slot each; the driver reads as many bytes as the parameter has.
     arguments: Box<[u64]>,
 }
@@ -28,8 +33,8 @@ enum Buffer {
 }
 
 impl Call {
-    /// Loads the kernel that `requested` dispatches to at these dims, copies the inputs to the device and
-    /// sets up the arguments.
+    /// Loads the kernel that `requested` dispatches to at these dims on this device, copies the inputs to the
+    /// device and sets up the arguments.
     ///
     /// # Errors
     /// [`LaunchError`] where the driver refuses.
@@ -38,7 +43,7 @@ impl Call {
         requested: &'static Variant,
         inputs: &Inputs,
     ) -> Result<Self, LaunchError> {
-        let variant = variants::dispatch(requested, &inputs.dims);
+        let variant = variants::dispatch(requested, &inputs.dims, gpu.compute_capability()?);
         let module = Module::load(gpu, variant)?;
         let mut buffers = Vec::new();
         for array in &inputs.arrays {
@@ -61,15 +66,36 @@ impl Call {
             .collect();
         arguments.push(address(gpu, &output));
         arguments.extend(inputs.dims.iter().map(|&dim| u64::from(dim)));
+        let mut maps = Vec::new();
+        if let Some(boxes) = variant.boxes(&inputs.dims) {
+            for input in 0..buffers.len() {
+                let map = tensor_map(gpu, arguments[input], boxes)?;
+                arguments.push(address(gpu, &map));
+                maps.push(map);
+            }
+        }
+        let launch = variant.launch(&inputs.dims);
+        let scratch = match variant.scratch_bytes(&inputs.dims) {
+            Some(bytes) => {
+                module.check_resident(variant, launch)?;
+                let zeroed = gpu.stream.alloc_zeros::<u8>(bytes);
+                let scratch = zeroed.map_err(failed("allocate scratch memory on the device"))?;
+                arguments.push(address(gpu, &scratch));
+                Some(scratch)
+            }
+            None => None,
+        };
         gpu.synchronize()?;
         Ok(Self {
             gpu: gpu.clone(),
             module,
             variant,
-            launch: variant.launch(&inputs.dims),
+            launch,
             inputs: buffers,
+            _maps: maps,
             output,
             elements,
+            _scratch: scratch,
             arguments: arguments.into_boxed_slice(),
         })
     }
@@ -95,7 +121,8 @@ impl Call {
         } = self.launch;
         // SAFETY: the function is loaded as long as `self.module` lives; the argument slots hold, in the
         // kernel's order, device addresses of buffers that `self` owns with the lengths that the dims
-        // give, then the dims; the variant's table entry gave the launch shape for these dims.
+        // give, then the dims, then the tensor maps and the scratch memory that the variant has; its table entry
+        // gave the launch shape for these dims.
         #[allow(unsafe_code)]
         let launched = unsafe {
             result::launch_kernel(

@@ -3,6 +3,7 @@
 //! Everything that a timed call needs is made beforehand: context, stream, module, buffers, arguments and
 //! events. A timed call is then one `cuLaunchKernel` between two event records, on one stream.
 
+mod boxes;
 mod call;
 mod gpu;
 mod module;
@@ -33,9 +34,42 @@ pub enum LaunchError {
         /// The PTX object.
         object: String,
     },
+    /// The device lacks instructions of the variant.
+    #[error(
+        "variant {variant}: found a device of compute capability {major}.{minor}, expected one that runs {target}"
+    )]
+    WrongDevice {
+        /// The variant.
+        variant: &'static str,
+        /// What its object is compiled for.
+        target: &'static str,
+        /// Compute capability of the device, major.
+        major: u32,
+        /// Compute capability of the device, minor.
+        minor: u32,
+    },
+    /// The blocks of a variant wait for each other, and the device does not hold all of them at once.
+    #[error(
+        "variant {variant}: found a device that holds {found} clusters at once, expected {expected}"
+    )]
+    NotResident {
+        /// The variant.
+        variant: &'static str,
+        /// Clusters that the device holds at once.
+        found: u32,
+        /// Clusters of the launch.
+        expected: u32,
+    },
     /// No object was built for a variant.
     #[error("variant {0}: found no PTX object, expected one; run `cargo xtask kernels`")]
     NoObject(&'static str),
+}
+
+impl LaunchError {
+    /// Whether this device cannot run the variant, and another could.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::WrongDevice { .. } | Self::NotResident { .. })
+    }
 }
 
 /// Names what was tried when the driver refuses.

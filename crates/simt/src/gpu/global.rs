@@ -37,6 +37,30 @@ impl In<f32> {
         let at = Location::caller();
         F32x4(checked(|worker| worker.load4(self.number, quad, at)).map(f32::from_bits))
     }
+
+    /// As [`get4`](Self::get4); on the device, a read that may move across writes of the output.
+    #[track_caller]
+    #[inline]
+    pub fn get4_fixed(self, quad: u32) -> F32x4 {
+        self.get4(quad)
+    }
+
+    /// As [`get4`](Self::get4); on the device, a read of what the caches may give up first.
+    #[track_caller]
+    #[inline]
+    pub fn get4_once(self, quad: u32) -> F32x4 {
+        self.get4(quad)
+    }
+
+    /// As [`get4`](Self::get4) if `present`, else zeros and no access.
+    #[track_caller]
+    #[inline]
+    pub fn get4_if(self, present: bool, quad: u32) -> F32x4 {
+        match present {
+            true => self.get4(quad),
+            false => F32x4::ZERO,
+        }
+    }
 }
 
 impl In<u32> {
@@ -80,6 +104,13 @@ impl Out<f32> {
     pub fn set4(self, quad: u32, value: F32x4) {
         let at = Location::caller();
         checked(|worker| worker.store4(self.number, quad, value.0.map(f32::to_bits), at));
+    }
+
+    /// As [`set4`](Self::set4); on the device, a write of what the caches may give up first.
+    #[track_caller]
+    #[inline]
+    pub fn set4_once(self, quad: u32, value: F32x4) {
+        self.set4(quad, value);
     }
 }
 

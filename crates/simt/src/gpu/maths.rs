@@ -29,6 +29,23 @@ pub fn rsqrt(x: f32) -> f32 {
     (1.0 / f64::from(flush(x)).sqrt()) as f32
 }
 
+/// `2^x`; a subnormal result is zero.
+#[track_caller]
+#[inline]
+pub fn exp2(x: f32) -> f32 {
+    count(Kind::Special, Location::caller());
+    flush(x.exp2())
+}
+
+/// The larger of `x` and `y`, NaN where either is. Not counted, as other comparisons are not.
+#[inline]
+pub fn max(x: f32, y: f32) -> f32 {
+    match x.is_nan() || y.is_nan() {
+        true => f32::NAN,
+        false => x.max(y),
+    }
+}
+
 /// `e^x` as `2^(x log2 e)`; a subnormal result is zero.
 #[track_caller]
 #[inline]
@@ -78,5 +95,12 @@ mod tests {
         assert_eq!(inverse(-1e-40), f32::NEG_INFINITY);
         assert_eq!(inverse(3e38), 0.0);
         assert_eq!(inverse(4.0), 0.25);
+    }
+
+    #[test]
+    fn the_larger_of_two_is_nan_where_either_is() {
+        assert_eq!(max(-1.0, 2.0), 2.0);
+        assert_eq!(max(3.0, f32::NEG_INFINITY), 3.0);
+        assert!(max(f32::NAN, 1.0).is_nan() && max(1.0, f32::NAN).is_nan());
     }
 }

@@ -13,6 +13,8 @@ mod maths;
 #[path = "../../../kernels/device/src/gpu/quad.rs"]
 mod quad;
 mod shared;
+#[path = "../../../kernels/device/src/gpu/unrolled.rs"]
+mod unrolled;
 mod warp;
 
 pub use crate::memory::shared::Declaration;
@@ -21,7 +23,8 @@ pub use global::{In, Out};
 pub use grid::{barrier, block_x, block_y, block_z, thread_x, thread_y, threads_x, threads_y};
 pub use index::split;
 pub use kernel::{Argument, Kernel, Parameter, Type};
-pub use maths::{div, exp, fma, reciprocal, rsqrt};
+pub use maths::{div, exp, exp2, fma, max, reciprocal, rsqrt};
 pub use quad::F32x4;
 pub use shared::Shared;
-pub use warp::{broadcast, shuffle_down};
+pub use unrolled::{array, each};
+pub use warp::{broadcast, shuffle, shuffle_down, shuffle_u32, shuffle_xor};

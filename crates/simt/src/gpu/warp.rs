@@ -11,21 +11,41 @@ use std::panic::Location;
 #[track_caller]
 pub fn shuffle_down(value: f32, offset: u32) -> f32 {
     let lanes = LANES as u32;
-    shuffle(value, Location::caller(), |lane| {
-        match lane.checked_add(offset) {
-            Some(from) if from < lanes => from,
-            _ => lane,
-        }
-    })
+    let from = |lane: u32| match lane.checked_add(offset) {
+        Some(from) if from < lanes => from,
+        _ => lane,
+    };
+    f32::from_bits(pass(value.to_bits(), Location::caller(), from))
 }
 
 /// The `value` of lane `lane`, below 32, in every lane.
 #[track_caller]
 pub fn broadcast(value: f32, lane: u32) -> f32 {
-    shuffle(value, Location::caller(), |_| lane)
+    f32::from_bits(pass(value.to_bits(), Location::caller(), |_| lane))
 }
 
-fn shuffle(value: f32, at: &'static Location<'static>, from: impl FnOnce(u32) -> u32) -> f32 {
+/// The `value` of lane `lane`, below 32, which each lane chooses for itself.
+#[track_caller]
+pub fn shuffle(value: f32, lane: u32) -> f32 {
+    f32::from_bits(pass(value.to_bits(), Location::caller(), |_| lane))
+}
+
+/// As [`shuffle`], of an integer.
+#[track_caller]
+pub fn shuffle_u32(value: u32, lane: u32) -> u32 {
+    pass(value, Location::caller(), |_| lane)
+}
+
+/// The `value` of the lane whose number differs in the bits of `mask`, below 32.
+#[track_caller]
+pub fn shuffle_xor(value: f32, mask: u32) -> f32 {
+    f32::from_bits(pass(value.to_bits(), Location::caller(), |lane| {
+        lane ^ mask
+    }))
+}
+
+/// Offers `value` and gives that of the lane `from` names for the number of this one.
+fn pass(value: u32, at: &'static Location<'static>, from: impl FnOnce(u32) -> u32) -> u32 {
     let from = checked(|worker| {
         let lane = u32::from(worker.lane) % LANES as u32;
         let from = from(lane);
@@ -40,8 +60,7 @@ fn shuffle(value: f32, at: &'static Location<'static>, from: impl FnOnce(u32) ->
         worker.count(Kind::Shuffle, at);
         Ok(from)
     });
-    let value = value.to_bits();
-    f32::from_bits(lane::wait(Event::Shuffle { at, value, from }))
+    lane::wait(Event::Shuffle { at, value, from })
 }
 
 /// Lanes of the warp that runs: 32, or what is left for the last of the block.

@@ -10,9 +10,13 @@
 
 mod index;
 mod quad;
+mod unrolled;
 
 pub use index::split;
 pub use quad::F32x4;
+#[allow(unused_imports)]
+pub(crate) use unrolled::unrolled;
+pub use unrolled::{array, each};
 
 #[cfg(target_arch = "nvptx64")]
 mod nvptx;

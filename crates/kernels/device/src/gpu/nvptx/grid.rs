@@ -1,6 +1,6 @@
 //! Where a thread stands, and the barrier of its block.
 
-use core::arch::nvptx;
+use core::arch::{asm, nvptx};
 
 macro_rules! special_registers {
     ($($(#[$doc:meta])* $name:ident = $register:ident;)*) => {$(
@@ -37,4 +37,25 @@ pub fn barrier() {
     // SAFETY: kernels reach it from control flow that is the same for the whole block; a mistake there is a
     // hang or a wrong result, not an access outside memory.
     unsafe { nvptx::_syncthreads() }
+}
+
+/// A [`barrier`] that tells every thread of the block whether `value` holds in any (`bar.red.or`).
+#[inline(always)]
+pub fn barrier_or(value: bool) -> bool {
+    let any: u32;
+    // SAFETY: as for `barrier`.
+    unsafe {
+        asm!(
+            "{{",
+            ".reg .pred p;",
+            "setp.ne.u32 p, {value}, 0;",
+            "bar.red.or.pred p, 0, p;",
+            "selp.u32 {any}, 1, 0, p;",
+            "}}",
+            value = in(reg32) u32::from(value),
+            any = out(reg32) any,
+            options(nostack),
+        );
+    }
+    any != 0
 }

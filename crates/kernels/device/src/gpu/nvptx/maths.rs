@@ -9,6 +9,17 @@ pub fn fma(x: f32, y: f32, z: f32) -> f32 {
     core::intrinsics::fmaf32(x, y, z)
 }
 
+/// The larger of `x` and `y`, NaN where either is (`max.NaN.f32`).
+#[inline(always)]
+pub fn max(x: f32, y: f32) -> f32 {
+    let z;
+    // SAFETY: registers only.
+    unsafe {
+        asm!("max.NaN.f32 {}, {}, {};", out(reg32) z, in(reg32) x, in(reg32) y, options(pure, nomem, nostack));
+    }
+    z
+}
+
 macro_rules! approximate {
     ($($(#[$doc:meta])* $name:ident = $instruction:literal;)*) => {$(
         $(#[$doc])*

@@ -1,0 +1,109 @@
+//! Scratch memory of a launch, and the barrier of its grid.
+
+use core::arch::asm;
+
+/// Global memory of which the variant's table entry names the bytes, in words. It was zero before the first launch
+/// and holds after that what the launch before left. Blocks read what others wrote after a [`GridBarrier`].
+#[repr(transparent)]
+#[derive(Clone, Copy)]
+pub struct Scratch(*mut u32);
+
+impl Scratch {
+    /// The address of the quad `quad`.
+    #[inline(always)]
+    pub(super) fn quad(self, quad: u32) -> u64 {
+        self.word(0) + 16 * u64::from(quad)
+    }
+
+    #[inline(always)]
+    fn word(self, word: u32) -> u64 {
+        self.0 as u64 + 4 * u64::from(word)
+    }
+
+    /// The word at `word`.
+    #[inline(always)]
+    pub fn get(self, word: u32) -> u32 {
+        let value;
+        // SAFETY: inside the scratch memory that the kernel's dims imply.
+        unsafe {
+            asm!("ld.relaxed.gpu.global.u32 {}, [{}];", out(reg32) value, in(reg64) self.word(word),
+                options(nostack));
+        }
+        value
+    }
+
+    /// Writes `value` at `word`, in threads for which `writes` holds.
+    #[inline(always)]
+    pub fn set_if(self, writes: bool, word: u32, value: u32) {
+        // SAFETY: as for `get`.
+        unsafe {
+            asm!(
+                "{{",
+                ".reg .pred p;",
+                "setp.ne.u32 p, {writes}, 0;",
+                "@p st.relaxed.gpu.global.u32 [{address}], {value};",
+                "}}",
+                writes = in(reg32) u32::from(writes),
+                address = in(reg64) self.word(word),
+                value = in(reg32) value,
+                options(nostack),
+            );
+        }
+    }
+}
+
+/// A barrier of all blocks of a grid, every one of which is resident: a word of scratch memory of its own, which is
+/// the same after 2^31 more or less, so that no launch has to reset it.
+#[derive(Clone, Copy)]
+pub struct GridBarrier {
+    address: u64,
+    before: u32,
+}
+
+impl GridBarrier {
+    /// Arrives for block `block` of `blocks` at the barrier at `word`: the thread of the block for which `arrives`
+    /// holds, which alone may wait. Makes what it did and saw visible to those that wait.
+    #[inline(always)]
+    pub fn arrive(arrives: bool, scratch: Scratch, word: u32, block: u32, blocks: u32) -> Self {
+        // All blocks together add 2^31.
+        let add = match block {
+            0 => (1 << 31) - (blocks - 1),
+            _ => 1,
+        };
+        let address = scratch.word(word);
+        let before;
+        // SAFETY: as for `Scratch::get`.
+        unsafe {
+            asm!(
+                "{{",
+                ".reg .pred p;",
+                "setp.ne.u32 p, {arrives}, 0;",
+                "mov.u32 {before}, 0;",
+                "@p atom.add.acq_rel.gpu.global.u32 {before}, [{address}], {add};",
+                "}}",
+                arrives = in(reg32) u32::from(arrives),
+                before = out(reg32) before,
+                address = in(reg64) address,
+                add = in(reg32) add,
+                options(nostack),
+            );
+        }
+        Self { address, before }
+    }
+
+    /// Waits until every block has arrived.
+    #[inline(always)]
+    pub fn wait(self) {
+        loop {
+            let now: u32;
+            // SAFETY: as for `Scratch::get`.
+            unsafe {
+                asm!("ld.acquire.gpu.global.u32 {}, [{}];", out(reg32) now, in(reg64) self.address,
+                    options(nostack));
+            }
+            if (now ^ self.before) >> 31 != 0 {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! What variants are made of, beside their own files.
+
+pub mod f16x3;
+pub mod full_range;
+pub mod tiles;
