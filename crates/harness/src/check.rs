@@ -6,7 +6,6 @@ use crate::progress::Progress;
 use crate::verify::{self, Expected};
 use anyhow::bail;
 use mage_evidence::operation::Operation;
-use mage_kernels::compare::TOLERANCE;
 use mage_kernels::inputs::SEED;
 use mage_kernels::launch::LaunchError;
 use mage_kernels::reference::reference;
@@ -73,7 +72,7 @@ pub fn suite(
             shape: case.operation.output_shape(case.dims),
             record: None,
             reference: &reference,
-            tolerance: TOLERANCE,
+            tolerance: case.tolerance(),
         };
         for implementation in implementations.iter_mut() {
             let is_rust = implementation.name() == "rust";

@@ -3,7 +3,8 @@
 use crate::check::{self, Outcome, Row};
 use crate::interrupt;
 use crate::progress::Progress;
-use mage_kernels::compare::{TOLERANCE, compare};
+use mage_evidence::experiment::Tolerance;
+use mage_kernels::compare::compare;
 use mage_kernels::inputs::{Inputs, SEED};
 use mage_kernels::reference::reference;
 use mage_kernels::suite::Case;
@@ -37,7 +38,7 @@ pub fn suite(cases: &[Case], only: &[String]) -> anyhow::Result<Vec<Row>> {
                 device: DEVICE,
                 what: format!("rust {}", requested.id),
                 kernel: Some(variant.id.to_string()),
-                outcome: execute(variant, &inputs, &reference),
+                outcome: execute(variant, &inputs, &reference, case.tolerance()),
             });
         }
     }
@@ -45,7 +46,7 @@ pub fn suite(cases: &[Case], only: &[String]) -> anyhow::Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn execute(variant: &Variant, inputs: &Inputs, reference: &[f64]) -> Outcome {
+fn execute(variant: &Variant, inputs: &Inputs, reference: &[f64], tolerance: Tolerance) -> Outcome {
     let output = match mage_simt::execute(variant, inputs) {
         Ok(execution) => execution.output,
         Err(reason @ mage_simt::Error::DeviceOnly(_)) => {
@@ -54,7 +55,7 @@ fn execute(variant: &Variant, inputs: &Inputs, reference: &[f64]) -> Outcome {
         Err(fault) => return Outcome::Failed(fault.to_string()),
     };
     let shape = inputs.operation.output_shape(&inputs.dims);
-    match compare(&output, reference, &shape, TOLERANCE) {
+    match compare(&output, reference, &shape, tolerance) {
         Ok(comparison) => Outcome::Passed(comparison.max_abs_error),
         Err(mismatch) => Outcome::Failed(format!("output against the FP64 reference: {mismatch}")),
     }
@@ -134,7 +135,8 @@ mod tests {
     fn a_wrong_output_fails_and_names_the_element() {
         let inputs = SMALL[1].inputs(SEED).unwrap();
         let variant = variants::find("tiled_matmul").unwrap();
-        let Outcome::Failed(reason) = execute(variant, &inputs, &[7.0]) else {
+        let Outcome::Failed(reason) = execute(variant, &inputs, &[7.0], SMALL[0].tolerance())
+        else {
             panic!("7 is not the product");
         };
         assert!(reason.contains("FP64 reference: element 0"), "{reason}");

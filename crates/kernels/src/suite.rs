@@ -1,10 +1,12 @@
 //! Which cases are run: the small suite, whose tails and degenerate shapes every kernel must take, and
 //! the default suite, which is measured; and between them cases at the edge of what kernels can represent.
 
+use crate::compare::TOLERANCE;
 use crate::inputs::{self, Inputs};
 use Fill::{Constant, Generated};
 use Operation::{Gelu, LayerNorm, Matmul, Neighbor, Triangle};
 use mage_evidence::Invalid;
+use mage_evidence::experiment::Tolerance;
 use mage_evidence::operation::Operation;
 
 /// One case: an operation, its dims and what its inputs hold.
@@ -30,6 +32,18 @@ pub enum Fill {
 }
 
 impl Case {
+    /// The bound of the case's check: the contract's, and for a product with a constant also what FP32
+    /// itself rounds off, one unit in the last place of that constant for each of the k terms. Of values as
+    /// large as 1e5, a sum that cancels keeps no more.
+    pub fn tolerance(&self) -> Tolerance {
+        let mut tolerance = TOLERANCE;
+        if let (Constant(value), Matmul) = (self.fill, self.operation) {
+            let terms = f64::from(self.dims[2]);
+            tolerance.atol += f64::from(value.abs()) * terms * f64::from(f32::EPSILON);
+        }
+        tolerance
+    }
+
     /// The inputs, drawn from `seed`.
     ///
     /// # Errors

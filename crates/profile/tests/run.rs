@@ -137,7 +137,7 @@ fn a_profile_is_published_whole() {
     assert_eq!(export[..4], ["nsys", "export", "--type", "sqlite"]);
 
     let rust: Capture = store::read_json(&directory.join("captures/gelu-rust-1.json")).unwrap();
-    assert_eq!(rust.variant.as_deref(), Some("some_variant"));
+    assert_eq!(rust.variant.as_deref(), Some("kernel"));
     for directory in workspace.private_directories() {
         assert!(!directory.exists());
     }

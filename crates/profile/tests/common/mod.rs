@@ -37,7 +37,7 @@ impl Workspace {
         this.script(
             "mage-harness",
             r#"env > "$0.env"
-case "$*" in *"--implementation rust"*) echo '{"kernel": "some_variant"}';; *) echo '{}';; esac"#,
+case "$*" in *"--implementation rust"*) echo '{"kernel": "kernel"}';; *) echo '{}';; esac"#,
         );
         this.nsys(PROFILE, EXPORT);
         for operation in ["matmul", "gelu"] {
@@ -252,12 +252,12 @@ limits = ""
 [[operations]]
 name = "matmul"
 dims = [17, 19, 23]
-variant = "some_variant"
+variant = "kernel"
 sha256 = {{ "a.bin" = "{digest}", "b.bin" = "{digest}" }}
 [[operations]]
 name = "gelu"
 dims = [3, 257]
-variant = "some_variant"
+variant = "kernel"
 sha256 = {{ "a.bin" = "{digest}", "b.bin" = "{digest}" }}
 "#
     )
