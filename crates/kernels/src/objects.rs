@@ -86,13 +86,13 @@ pub struct LockedObject {
     pub sha256: String,
 }
 
-/// The lock file, as text.
-pub const LOCK_JSON: &str = include_str!("../ptx/kernels.lock.json");
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::variants::{Status, VARIANTS};
+
+    /// The lock file, as text.
+    const LOCK_JSON: &str = include_str!("../ptx/kernels.lock.json");
 
     #[test]
     fn every_variant_has_an_object_as_locked() {
