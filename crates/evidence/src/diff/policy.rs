@@ -40,7 +40,8 @@ impl FailOn {
         }
     }
 
-    const fn refuses(self, verdict: &Verdict, status: Status) -> bool {
+    /// Whether a case of this verdict fails the comparison; `status` tells one that is new from one that is gone.
+    pub const fn refuses(self, verdict: &Verdict, status: Status) -> bool {
         match (self, verdict) {
             (Self::Never, _) => false,
             (_, Verdict::Slower) => true,
