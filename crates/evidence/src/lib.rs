@@ -8,6 +8,7 @@
 
 pub mod ab;
 pub mod artifact;
+pub mod calibration;
 pub mod claims;
 pub mod diff;
 pub mod error;
