@@ -8,6 +8,7 @@
 
 pub mod artifact;
 pub mod claims;
+pub mod counters;
 pub mod diff;
 pub mod error;
 pub mod experiment;
