@@ -10,6 +10,7 @@ pub mod ab;
 pub mod artifact;
 pub mod calibration;
 pub mod claims;
+pub mod counters;
 pub mod diff;
 pub mod error;
 pub mod experiment;
