@@ -36,6 +36,8 @@ macro_rules! kernels {
 
 kernels! {
     bias_gelu
+    bias_gelu_broad
+    bias_gelu_flat
     bias_gelu_full
     bias_gelu_once
     bias_gelu_pair

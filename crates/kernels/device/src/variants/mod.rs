@@ -5,6 +5,10 @@
 
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu"))]
 pub mod bias_gelu;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_broad"))]
+pub mod bias_gelu_broad;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_flat"))]
+pub mod bias_gelu_flat;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_full"))]
 pub mod bias_gelu_full;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_once"))]
@@ -137,6 +141,8 @@ pub mod triangle_ring;
 pub mod triangle_sector;
 #[cfg(all(target_arch = "nvptx64", variant = "triangle_staged"))]
 pub mod triangle_staged;
+#[cfg(all(target_arch = "nvptx64", variant = "triangle_stagger"))]
+pub mod triangle_stagger;
 #[cfg(all(target_arch = "nvptx64", variant = "triangle_tf32"))]
 pub mod triangle_tf32;
 #[cfg(all(target_arch = "nvptx64", variant = "triangle_wide"))]
