@@ -6,7 +6,7 @@ use mage_harness::monitor::NvmlMonitor;
 use mage_harness::{Monitor, worker};
 use mage_kernels::launch::Gpu;
 use mage_profile::find;
-use mage_structure::counters::ncu;
+use mage_profile::ncu;
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]

@@ -1,6 +1,6 @@
 //! The command line of `mage-harness`.
 
-use crate::{ab, bench, capture, check, cpu, inputs, interrupt, run, worker};
+use crate::{ab, bench, capture, check, cpu, inputs, interrupt, limits, run, worker};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mage_evidence::experiment::{self, Experiment};
@@ -35,6 +35,8 @@ enum Verb {
     Inputs(InputsArguments),
     /// Call one case inside a profiler's range (run by mage-profile).
     Capture(CaptureArguments),
+    /// Launch what measures the device's limits, each inside a profiler's range (run by mage-profile).
+    Limits(LimitsArguments),
     /// List the kernel variants.
     Variants,
 }
@@ -158,6 +160,16 @@ struct CaptureArguments {
     python: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+struct LimitsArguments {
+    /// File to write: the device, and what is launched in which order.
+    #[arg(long)]
+    plan: PathBuf,
+    /// Launches before the one inside the range.
+    #[arg(long)]
+    warmup: u32,
+}
+
 /// Does what the command line says; the exit status.
 ///
 /// # Errors
@@ -177,6 +189,7 @@ pub fn main(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(())
         }
         Verb::Capture(arguments) => capture_case(&root, arguments),
+        Verb::Limits(arguments) => limits::run(&arguments.plan, arguments.warmup),
         Verb::Variants => {
             print!("{}", variants_table());
             Ok(())

@@ -34,6 +34,7 @@
     Object { variant: "copy_full", target: "sm_80", ptx: include_str!("copy_full.sm_80.ptx") },
     Object { variant: "copy_slab", target: "sm_80", ptx: include_str!("copy_slab.sm_80.ptx") },
     Object { variant: "copy_bulk", target: "sm_90a", ptx: include_str!("copy_bulk.sm_90a.ptx") },
+    Object { variant: "multiply_resident", target: "sm_80", ptx: include_str!("multiply_resident.sm_80.ptx") },
     Object { variant: "layer_norm", target: "sm_80", ptx: include_str!("layer_norm.sm_80.ptx") },
     Object { variant: "layer_norm_warp", target: "sm_80", ptx: include_str!("layer_norm_warp.sm_80.ptx") },
     Object { variant: "layer_norm_tile", target: "sm_80", ptx: include_str!("layer_norm_tile.sm_80.ptx") },

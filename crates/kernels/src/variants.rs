@@ -63,8 +63,8 @@ pub enum Status {
     Rejected,
     /// Built and tested, not yet measured.
     Open,
-    /// Made to measure a limit: it moves what its parent moves and computes nothing. Its output is not that of the
-    /// operation, and no check asks for it.
+    /// Made to measure a limit: it moves what its parent moves and computes nothing, or computes and moves nothing.
+    /// Its output is not that of the operation, and no check asks for it.
     Twin,
 }
 
@@ -787,6 +787,24 @@ pub static VARIANTS: &[Variant] = &[
         summary: "Copies x by bulk copies alone.",
         grid: |dims| [dims[0] / 16, 1, 1],
         limits: &[multiple(0, 16), multiple(1, 768), at_most(1, 768)],
+    },
+    Variant {
+        id: "multiply_resident",
+        operation: Operation::Gelu,
+        parent: Some("bias_gelu"),
+        introduced: "limit-001",
+        status: Status::Twin,
+        block: [192, 1, 1],
+        resident_blocks: 10,
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        boxes: None,
+        scratch_bytes: None,
+        summary: "Multiply-adds on registers and next to no bytes, to measure the FP32 pipe.",
+        grid: |dims| [dims[0], 1, 1],
+        limits: &[multiple(1, 768), at_most(1, 768)],
     },
     Variant {
         id: "layer_norm",
@@ -1607,7 +1625,7 @@ mod tests {
     fn launches_have_the_published_shapes() {
         /// Variant, dims, grid, block.
         type Case = (&'static str, &'static [u32], [u32; 3], [u32; 3]);
-        let cases: [Case; 71] = [
+        let cases: [Case; 72] = [
             (
                 "tiled_matmul",
                 &[1024, 1024, 1024],
@@ -1707,6 +1725,7 @@ mod tests {
             ("copy_full", &[4096, 768], [3, 171, 1], [64, 8, 1]),
             ("copy_slab", &[4096, 768], [3, 1024, 1], [64, 2, 1]),
             ("copy_bulk", &[4096, 768], [256, 1, 1], [32, 1, 1]),
+            ("multiply_resident", &[4096, 768], [4096, 1, 1], [192, 1, 1]),
             ("layer_norm_single", &[4096, 768], [512, 1, 1], [192, 1, 1]),
             ("layer_norm_four", &[4096, 768], [1024, 1, 1], [192, 1, 1]),
             ("layer_norm_two", &[4096, 768], [2048, 1, 1], [192, 1, 1]),

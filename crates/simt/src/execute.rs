@@ -66,6 +66,7 @@ kernels! {
     layer_norm_tile
     layer_norm_warp
     layer_norm_wide
+    multiply_resident
     neighbor
     neighbor_block
     neighbor_direct

@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 
 /// Dims that each variant takes that runs here, small ones with tails where it takes those.
-const DIMS: [(&str, &[u32]); 41] = [
+const DIMS: [(&str, &[u32]); 42] = [
     ("tiled_matmul", &[35, 50, 41]),
     ("tiled_matmul_registers", &[128, 64, 96]),
     ("tiled_matmul_8x4", &[128, 192, 64]),
@@ -48,6 +48,7 @@ const DIMS: [(&str, &[u32]); 41] = [
     ("layer_norm_once", &[13, 404]),
     ("layer_norm_pair", &[16, 768]),
     ("layer_norm_wide", &[33, 404]),
+    ("multiply_resident", &[1, 768]),
     ("triangle", &[11, 6]),
     ("triangle_tile", &[16, 32]),
     ("neighbor", &[37, 9, 222]),

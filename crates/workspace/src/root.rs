@@ -42,6 +42,12 @@ pub fn profile_artifacts(root: &Path, namespace: &str) -> PathBuf {
         .join(format!("{namespace}-kernels-nsys"))
 }
 
+/// `artifacts/<ns>-kernels-ncu`, what the profiler leaves of hardware counters.
+pub fn counter_artifacts(root: &Path, namespace: &str) -> PathBuf {
+    root.join("artifacts")
+        .join(format!("{namespace}-kernels-ncu"))
+}
+
 /// `docs/assets/results/<ns>`, the evidence.
 pub fn results(root: &Path, namespace: &str) -> PathBuf {
     root.join("docs/assets/results").join(namespace)

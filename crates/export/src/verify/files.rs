@@ -52,13 +52,14 @@ pub fn entries(root: &Path, directory: &Path) -> anyhow::Result<Vec<(String, boo
     Ok(names)
 }
 
-/// Start of the name of a directory of hardware counters, which are no namespace's.
+/// Start of the name of a directory of hardware counters of variants, which are no namespace's.
 const COUNTERS: &str = "structure-";
 
 /// The namespace whose artifacts a directory of this name holds.
 pub fn namespace_of(directory: &str) -> Option<&str> {
     directory
         .strip_suffix("-kernels-nsys")
+        .or_else(|| directory.strip_suffix("-kernels-ncu"))
         .or_else(|| directory.strip_suffix("-kernels"))
 }
 
@@ -80,7 +81,7 @@ pub fn beside(root: &Path, report: &mut Report) -> anyhow::Result<()> {
             report.add(
                 Kind::Extra,
                 path,
-                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys), expected none; remove it",
+                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-kernels-ncu), expected none; remove it",
             );
         }
     }
@@ -104,10 +105,16 @@ pub fn account(
     report: &mut Report,
 ) -> anyhow::Result<Read> {
     let mut read = Read::default();
-    for (evidence, artifacts) in [
+    let mut pairs = vec![
         (&places.results_file, &places.events),
         (&places.profiles_file, &places.captures),
-    ] {
+    ];
+    // Counters may be absent, but not one without the other.
+    if root.join(&places.counters_file).exists() || root.join(&places.counted).exists() {
+        pairs.push((&places.counters_file, &places.counted));
+    }
+    let known: Vec<&PathBuf> = pairs.iter().map(|(evidence, _)| *evidence).collect();
+    for (evidence, artifacts) in pairs {
         let named = named(root, evidence, &mut read, report);
         for (name, expected) in named.iter().flatten() {
             let path = artifacts.join(name);
@@ -126,10 +133,9 @@ pub fn account(
         }
     }
     if let Some(directory) = places.results_file.parent() {
-        let known = [&places.results_file, &places.profiles_file];
         for (path, plain) in walk(root, directory)? {
             if !known.contains(&&path) {
-                report.add(Kind::Extra, path, "found a file that is no evidence, expected the two evidence files alone; remove it");
+                report.add(Kind::Extra, path, "found a file that is no evidence, expected the evidence files alone; remove it");
             } else if !plain {
                 report.add(Kind::NotAFile, path, "found a link, expected a plain file");
             }
@@ -318,6 +324,7 @@ mod tests {
     fn artifact_directories_name_their_namespace() {
         assert_eq!(namespace_of("mage-001-kernels"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels-nsys"), Some("mage-001"));
+        assert_eq!(namespace_of("mage-001-kernels-ncu"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels.partial"), None);
         assert_eq!(namespace_of("notes"), None);
     }

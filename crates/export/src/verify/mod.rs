@@ -7,6 +7,7 @@
 //! nothing with the exporter. Where both artifacts and evidence were changed together and in agreement, only
 //! the history of the repository can tell.
 
+mod counters_again;
 mod files;
 mod finding;
 mod numbers;
@@ -16,7 +17,7 @@ mod sources;
 pub use finding::{Finding, Kind};
 
 use mage_evidence::experiment::check_name;
-use mage_evidence::{profiles, results, store};
+use mage_evidence::{counters, profiles, results, store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -166,6 +167,9 @@ struct Places {
     captures: PathBuf,
     results_file: PathBuf,
     profiles_file: PathBuf,
+    /// Where a namespace has counters, which it need not have.
+    counted: PathBuf,
+    counters_file: PathBuf,
 }
 
 impl Places {
@@ -177,6 +181,8 @@ impl Places {
             captures: mage_workspace::profile_artifacts(here, namespace),
             results_file: results.join(results::FILE),
             profiles_file: results.join(profiles::FILE),
+            counted: mage_workspace::counter_artifacts(here, namespace),
+            counters_file: results.join(counters::FILE),
         }
     }
 }
@@ -188,6 +194,7 @@ fn one(root: &Path, namespace: &str, report: &mut Report) -> anyhow::Result<()> 
     let read = files::account(root, &places, &mut proved, report)?;
     again(root, namespace, &places, &read, &mut proved, report);
     numbers::check(&places, &read, &mut proved, report);
+    counters_again::check(&places, &read, &mut proved, report);
     // What the evidence says of itself is worth reading only where it is whole.
     if report.findings.len() == before {
         provenance::check(root, &places, &mut proved, report)?;

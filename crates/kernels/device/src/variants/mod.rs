@@ -65,6 +65,8 @@ pub mod layer_norm_tile;
 pub mod layer_norm_warp;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_wide"))]
 pub mod layer_norm_wide;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "multiply_resident"))]
+pub mod multiply_resident;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor"))]
 pub mod neighbor;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor_block"))]
