@@ -5,7 +5,7 @@ use crate::{programs, python};
 use anyhow::{Context, bail};
 use mage_evidence::experiment::Experiment;
 use mage_kernels::launch::Gpu;
-use mage_profile::find;
+use mage_profile::{find, ncu};
 use std::path::Path;
 use std::process::Command;
 
@@ -23,6 +23,7 @@ pub fn measure(
     for taken in [
         mage_workspace::artifacts(root, &namespace),
         mage_workspace::profile_artifacts(root, &namespace),
+        mage_workspace::counter_artifacts(root, &namespace),
         mage_workspace::results(root, &namespace),
         mage_workspace::figures(root, &namespace),
         mage_workspace::pages(root, &namespace),
@@ -37,6 +38,14 @@ pub fn measure(
     let nsys = find::find(arguments.nsys.as_deref())
         .map_err(|error| anyhow::anyhow!("{error}"))
         .context("kernel times need Nsight Systems; `cargo xtask doctor` says more")?;
+    let ncu = match arguments.counters {
+        true => Some(
+            ncu::find(arguments.ncu.as_deref())
+                .map_err(anyhow::Error::msg)
+                .context("--counters needs Nsight Compute; `cargo xtask doctor` says more")?,
+        ),
+        false => None,
+    };
     programs::build(root)?;
     let python = python::prepare(root, arguments.python.as_deref())?;
     println!(
@@ -84,6 +93,9 @@ pub fn measure(
             experiment.name
         )
     })?;
+    if let Some(ncu) = ncu {
+        counters(root, experiment, &namespace, &ncu.path, &harness, &python)?;
+    }
     let evidence = mage_export::evidence(root, &namespace)?;
     mage_export::write(root, &evidence)?;
     let outputs = mage_plot::draw(root, &namespace)?;
@@ -97,6 +109,37 @@ pub fn measure(
         page(&namespace)
     );
     Ok(namespace)
+}
+
+/// The hardware counters of what was just measured.
+fn counters(
+    root: &Path,
+    experiment: &Experiment,
+    namespace: &str,
+    ncu: &Path,
+    harness: &Path,
+    python: &Path,
+) -> anyhow::Result<()> {
+    let inputs = mage_workspace::artifacts(root, namespace).join("inputs");
+    programs::run(
+        Command::new(programs::path("mage-profile")?)
+            .current_dir(root)
+            .args(["counters", "--experiment", &experiment.name])
+            .args(["--namespace", namespace])
+            .arg("--inputs")
+            .arg(inputs)
+            .arg("--harness")
+            .arg(harness)
+            .arg("--python")
+            .arg(python)
+            .arg("--ncu")
+            .arg(ncu),
+    )
+    .with_context(|| {
+        format!(
+            "samples and captures of {namespace} are whole and kept; go on without counters: mage-export --namespace {namespace}, then mage-plot --namespace {namespace}"
+        )
+    })
 }
 
 fn page(namespace: &str) -> String {

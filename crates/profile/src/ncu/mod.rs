@@ -2,10 +2,12 @@
 
 mod find;
 mod number;
+mod permission;
 mod table;
 
 pub use find::{Ncu, VARIABLE, find};
 pub use number::{Number, number};
+pub use permission::{Permission, permission};
 pub use table::{Cell, Row, rows};
 
 /// What to do where the driver keeps counters from users.
