@@ -2,8 +2,10 @@
 
 pub mod dumbbells;
 pub mod frame;
+pub mod ladder;
 pub mod matrix;
 pub mod panels;
+pub mod runs;
 
 use crate::palette::{Ink, Swatch};
 use crate::svg::{Canvas, Type};
@@ -140,6 +142,10 @@ pub enum Mark {
     Bar(Swatch),
     /// A dot, hollow or not.
     Dot(bool),
+    /// A short line.
+    Line,
+    /// A triangle.
+    Dart,
 }
 
 /// A line that says how to read the figure.
