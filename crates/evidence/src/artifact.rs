@@ -299,7 +299,7 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    fn check(&self) -> Result<(), Invalid> {
+    pub(crate) fn check(&self) -> Result<(), Invalid> {
         let Self {
             max_abs_error,
             max_error_share,

@@ -8,12 +8,14 @@
 
 pub mod artifact;
 pub mod claims;
+pub mod counters;
 pub mod diff;
 pub mod error;
 pub mod experiment;
 pub mod foreign;
 pub mod hash;
 pub mod implementation;
+pub mod ladder;
 pub mod operation;
 pub mod profiles;
 pub mod published;
