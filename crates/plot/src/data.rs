@@ -5,11 +5,14 @@ use crate::counts::Counts;
 use crate::font::Fonts;
 use crate::palette::{self, Swatch};
 use anyhow::Result;
+use mage_evidence::Invalid;
 use mage_evidence::claims::{Claims, Verdicts, judge};
+use mage_evidence::counters::{self, Counters};
 use mage_evidence::diff::{Diff, Side, diff};
 use mage_evidence::experiment::{self, Experiment};
 use mage_evidence::hash::sha256_hex;
 use mage_evidence::implementation;
+use mage_evidence::ladder::{self, Ladder};
 use mage_evidence::profiles::{self, Profiles};
 use mage_evidence::published::Published;
 use mage_evidence::results::{self, Results};
@@ -41,6 +44,10 @@ pub struct Data {
     pub claims: Result<Verdicts, String>,
     /// What the kernels do, counted on the CPU, or why nothing is counted.
     pub counts: Result<Counts, String>,
+    /// Every variant beside its parent, where the namespace has a ladder.
+    pub ladder: Option<Ladder>,
+    /// Hardware counters, where the namespace has them.
+    pub counters: Option<Counters>,
     /// The evidence's files.
     pub files: Vec<EvidenceFile>,
     /// Implementations in the order in which they are shown.
@@ -112,6 +119,8 @@ impl Data {
             diff,
             published,
             claims,
+            ladder: evidence.ladder,
+            counters: read_counters(root, namespace)?,
             counts: Counts::read(root, &name)?,
             files: files(root, namespace)?,
             series,
@@ -140,6 +149,25 @@ fn read_side(root: &Path, baseline: &Result<Summary, String>) -> Result<Result<S
     Ok(Ok(Side::read(name, &directory)?))
 }
 
+fn read_counters(root: &Path, namespace: &str) -> Result<Option<Counters>> {
+    let file = mage_workspace::results(root, namespace).join(counters::FILE);
+    if !file.exists() {
+        return Ok(None);
+    }
+    let counters: Counters = store::read_json(&file)?;
+    counters.check().map_err(|e| e.in_file(&file))?;
+    let found = &counters.provenance.namespace;
+    if found != namespace {
+        let refused = Invalid::new(
+            "provenance.namespace",
+            format!("{found:?}"),
+            format!("{namespace:?}, the directory that the file is in"),
+        );
+        return Err(refused.in_file(&file).into());
+    }
+    Ok(Some(counters))
+}
+
 fn judged(
     root: &Path,
     experiment: &Experiment,
@@ -162,6 +190,8 @@ fn files(root: &Path, namespace: &str) -> Result<Vec<EvidenceFile>> {
     let named = [
         ("Samples and checks", results::FILE),
         ("Kernel rows", profiles::FILE),
+        ("Every variant", ladder::FILE),
+        ("Hardware counters", counters::FILE),
     ];
     let mut files = Vec::new();
     for (label, name) in named {

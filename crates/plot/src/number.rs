@@ -38,10 +38,21 @@ pub fn multiple(value: f64) -> String {
     format!("{}×", (value * 1000.0).round() / 1000.0)
 }
 
+/// A power of ten without noise: `0.001`, `100`, `10,000`.
+pub fn plain(value: f64) -> String {
+    match value >= 1.0 {
+        true => group(&format!("{value:.0}")),
+        false => {
+            let digits = (-value.log10()).ceil().clamp(0.0, 12.0) as usize;
+            format!("{value:.digits$}")
+        }
+    }
+}
+
 /// A count a unit of work: `2`, `0.125`, `0.0313`.
 pub fn rate(value: f64) -> String {
     match value {
-        v if v == 0.0 => "0".to_string(),
+        0.0 => "0".to_string(),
         v if v >= 999.5 => group(&format!("{v:.0}")),
         v => {
             // Three figures.

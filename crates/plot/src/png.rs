@@ -6,7 +6,7 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 use std::collections::HashMap;
 
-/// Pixels a unit: double scale.
+/// Pixels a unit of what is published: double scale.
 const SCALE: f32 = 2.0;
 
 /// The SVG as a PNG at double scale.
@@ -14,14 +14,22 @@ const SCALE: f32 = 2.0;
 /// # Errors
 /// Where the SVG cannot be read or is empty.
 pub fn render(svg: &str) -> Result<Vec<u8>> {
+    render_at(svg, SCALE)
+}
+
+/// The SVG as a PNG at `scale` pixels a unit.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_at(svg: &str, scale: f32) -> Result<Vec<u8>> {
     let tree = Tree::from_str(svg, &Options::default()).context("the figure is not valid SVG")?;
     let size = tree.size();
-    let pixels = |length: f32| (length * SCALE).round() as u32;
+    let pixels = |length: f32| (length * scale).round() as u32;
     let mut pixmap = Pixmap::new(pixels(size.width()), pixels(size.height()))
         .context("the figure has no size")?;
     resvg::render(
         &tree,
-        Transform::from_scale(SCALE, SCALE),
+        Transform::from_scale(scale, scale),
         &mut pixmap.as_mut(),
     );
     encode(&pixmap).context("the picture cannot be encoded")

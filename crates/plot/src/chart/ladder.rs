@@ -2,7 +2,7 @@
 //! scale, from zero.
 
 use super::frame::paragraph;
-use super::{Chart, Drawn, HEAD, LABEL, Layout, MIDDLE, SMALL, STRONG};
+use super::{Chart, Drawn, LABEL, Layout, MIDDLE, SMALL, STRONG, heading};
 use crate::palette::{Ink, Swatch};
 use crate::svg::{Anchor, Canvas, Type};
 
@@ -94,17 +94,7 @@ impl Chart for Ladder {
         let length = (right - bars - widest - 9.0).max(40.0);
         let mut y = top;
         for section in &self.sections {
-            canvas.line((left, y), (right, y), 1.0, Ink::Rule);
-            let titled = canvas.text((left, y + 24.0), &section.title, HEAD, Anchor::Start);
-            let room = layout.inner() - titled - 12.0;
-            let note = fonts.fit(&section.note, SMALL.weight, SMALL.size, room);
-            canvas.text(
-                (left + titled + 12.0, y + 24.0),
-                &note,
-                SMALL,
-                Anchor::Start,
-            );
-            y += 40.0;
+            y += heading(canvas, layout, y, &section.title, &section.note) + 4.0;
             for step in &section.steps {
                 let foot = words(canvas, step, (left, y), text);
                 let (mut bar_top, above) = match layout {

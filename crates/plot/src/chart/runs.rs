@@ -1,6 +1,6 @@
 //! Every sample in measured order, as a multiple of its case's median: one cell a case, one scale for all.
 
-use super::{Chart, Drawn, HEAD, LABEL, Layout, MIDDLE, SMALL};
+use super::{Chart, Drawn, LABEL, Layout, MIDDLE, SMALL, heading};
 use crate::number;
 use crate::palette::Ink;
 use crate::svg::{Anchor, Canvas};
@@ -129,20 +129,8 @@ impl Chart for Runs {
         let width = (inner - GAP * (across - 1) as f64) / across as f64;
         let mut y = top;
         for section in &self.sections {
-            let (from, to) = (layout.margin(), layout.margin() + layout.inner());
-            canvas.line((from, y), (to, y), 1.0, Ink::Rule);
-            let titled = canvas.text((from, y + 24.0), &section.title, HEAD, Anchor::Start);
-            let room = layout.inner() - titled - 12.0;
-            let note = canvas
-                .fonts
-                .fit(&section.note, SMALL.weight, SMALL.size, room);
-            canvas.text(
-                (from + titled + 12.0, y + 24.0),
-                &note,
-                SMALL,
-                Anchor::Start,
-            );
-            y += 36.0;
+            let from = layout.margin();
+            y += heading(canvas, layout, y, &section.title, &section.note);
             for line in section.cells.chunks(across) {
                 axis(canvas, scale, (from, y + HEADING), inner + AXIS);
                 for (i, cell) in line.iter().enumerate() {
@@ -208,14 +196,12 @@ fn draw_cell(canvas: &mut Canvas<'_>, cell: &Cell, scale: Scale, at: (f64, f64),
             }
         }
     }
-    canvas.dots(&inside, DOT, cell.ink);
-    canvas.darts(&above, -3.5, cell.ink);
-    canvas.darts(&below, 3.5, cell.ink);
     for (r, round) in cell.rounds.iter().enumerate() {
         let start = x + r as f64 * (each + ROUND_GAP);
         let y = place(scale, top, round.median);
-        for (extra, ink) in [(1.5, Ink::Paper), (0.0, Ink::Text)] {
-            canvas.line((start, y), (start + each, y), 1.25 + extra, ink);
-        }
+        canvas.line((start, y), (start + each, y), 1.25, Ink::Text);
     }
+    canvas.dots(&inside, DOT, cell.ink);
+    canvas.darts(&above, -3.5, cell.ink);
+    canvas.darts(&below, 3.5, cell.ink);
 }

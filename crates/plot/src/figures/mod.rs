@@ -4,9 +4,11 @@ mod both_views;
 mod event_spans;
 mod improvements;
 mod kernel_time;
+mod ladder;
 mod launches;
 mod note_and_here;
 mod reads;
+mod roofline;
 mod samples;
 
 use crate::chart::frame::Frame;
@@ -64,7 +66,7 @@ pub struct LeftOut {
 type Drawing = fn(&Data) -> Result<Figure, String>;
 
 /// Name, title and drawing of every figure, in order.
-const ALL: [(&str, &str, Drawing); 8] = [
+const ALL: [(&str, &str, Drawing); 10] = [
     (kernel_time::NAME, kernel_time::TITLE, kernel_time::draw),
     (event_spans::NAME, event_spans::TITLE, event_spans::draw),
     (launches::NAME, launches::TITLE, launches::draw),
@@ -76,6 +78,8 @@ const ALL: [(&str, &str, Drawing); 8] = [
         note_and_here::TITLE,
         note_and_here::draw,
     ),
+    (ladder::NAME, ladder::TITLE, ladder::draw),
+    (roofline::NAME, roofline::TITLE, roofline::draw),
     (reads::NAME, reads::TITLE, reads::draw),
 ];
 

@@ -11,7 +11,7 @@ use crate::palette::{self, Swatch};
 use crate::table::{Cell, Column, Table};
 use mage_evidence::operation::Operation;
 
-pub(super) const NAME: &str = "reads";
+pub(super) const NAME: &str = "memory-reads";
 pub(super) const TITLE: &str = "Reads for each multiply-add";
 
 pub(super) fn draw(data: &Data) -> Result<Figure, String> {
