@@ -13,23 +13,30 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 
 /// Dims that each variant takes that runs here, small ones with tails where it takes those.
-const DIMS: [(&str, &[u32]); 34] = [
+const DIMS: [(&str, &[u32]); 41] = [
     ("tiled_matmul", &[35, 50, 41]),
     ("tiled_matmul_registers", &[128, 64, 96]),
     ("tiled_matmul_8x4", &[128, 192, 64]),
     ("bias_gelu", &[7, 150]),
+    ("bias_gelu_broad", &[13, 300]),
+    ("bias_gelu_flat", &[7, 148]),
     ("bias_gelu_full", &[25, 400]),
     ("bias_gelu_once", &[16, 100]),
     ("bias_gelu_pair", &[6, 100]),
+    ("bias_gelu_past", &[12, 300]),
     ("bias_gelu_quad", &[7, 148]),
     ("bias_gelu_row", &[7, 148]),
     ("bias_gelu_rows", &[16, 100]),
     ("bias_gelu_share", &[6, 100]),
+    ("bias_gelu_slab", &[7, 300]),
+    ("bias_gelu_strip", &[5, 1000]),
+    ("bias_gelu_tall", &[13, 300]),
     ("bias_gelu_two", &[7, 148]),
     ("bias_gelu_wave", &[16, 100]),
     ("copy_full", &[25, 400]),
     ("copy_pair", &[6, 100]),
     ("copy_rows", &[16, 100]),
+    ("copy_slab", &[7, 300]),
     ("copy_two", &[7, 148]),
     ("copy_wide", &[32, 768]),
     ("layer_norm", &[5, 700]),
