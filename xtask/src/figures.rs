@@ -58,6 +58,11 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
         println!("{namespace}: {} files {verb}", outputs.len());
     }
     if arguments.experiment.is_none() {
+        let outputs = mage_plot::index(root, &namespaces)?;
+        match arguments.check {
+            true => mage_plot::check(root, &outputs)?,
+            false => mage_plot::write(root, &outputs)?,
+        }
         readme::run(root, arguments.check)?;
     }
     Ok(())

@@ -79,6 +79,9 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         })
     };
     Ok(Figure {
+        label: "Kernel time",
+        evidence: super::evidence(data, &[profiles::FILE]),
+        plotted: None,
         frame: Frame {
             name: NAME,
             title: TITLE.to_string(),
