@@ -42,13 +42,15 @@ pub fn check(
         report.add(Kind::Inconsistent, error.0, error.1.to_string());
     }
     if root.join(&places.counters_file).exists() {
-        counters(root, places, of_results, report)?;
+        counters(root, places, of_results, proved, report)?;
     }
     agree(places, &results, of_results, report);
     specification(root, places, &results, of_results, report)?;
     commands(root, places, of_results, &of_profiles.command, report)?;
     inputs(root, places, &results, proved, report)?;
-    sources::check(root, places, &results, of_results, proved, report);
+    let file = &places.results_file;
+    let sources = &results.source_sha256;
+    sources::check(root, file, sources, &of_results.tree, proved, report);
     Ok(())
 }
 
@@ -58,11 +60,22 @@ fn counters(
     root: &Path,
     places: &Places,
     results: &Provenance,
+    proved: &mut Proved,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let file = &places.counters_file;
     let counters: Counters = store::read_json(&root.join(file))?;
-    let session: Session = store::read_json(&root.join(places.counted.join(SESSION_FILE)))?;
+    let artifact = places.counted.join(SESSION_FILE);
+    let session: Session = store::read_json(&root.join(&artifact))?;
+    let build = &session.build;
+    sources::check(
+        root,
+        &artifact,
+        &build.source_sha256,
+        &build.tree,
+        proved,
+        report,
+    );
     if let Err(error) = counters.check() {
         report.add(Kind::Inconsistent, file, error.to_string());
     }
@@ -86,7 +99,7 @@ fn counters(
     }
     for (object, hash) in &own.objects_sha256 {
         let path = format!("crates/kernels/ptx/{object}");
-        let source = session.build.source_sha256.get(&path);
+        let source = build.source_sha256.get(&path);
         if source.is_none_or(|source| source != hash) {
             report.add(
                 Kind::Inconsistent,
