@@ -1,7 +1,7 @@
 //! A directory that is complete or absent: filled under a temporary name, renamed at the end.
 
 use mage_evidence::error::Invalid;
-use mage_evidence::store::{StoreError, io_error};
+use mage_evidence::store::{self, StoreError, io_error};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 use std::fs::File;
@@ -163,6 +163,31 @@ fn partial(name: &Path) -> PathBuf {
 /// [`StoreError`] where the system refuses.
 pub fn discard(directory: NewDirectory) -> Result<(), StoreError> {
     std::fs::remove_dir_all(&directory.partial).map_err(io_error("remove", &directory.partial))
+}
+
+/// Removes the temporary files that writes left in `directory` when they were cut short.
+///
+/// # Errors
+/// Names a file that is neither one of those nor `known`; nothing of anybody else's is removed.
+pub fn remove_cut_writes(directory: &Path, known: &[&str]) -> Result<(), StoreError> {
+    for entry in std::fs::read_dir(directory).map_err(io_error("list", directory))? {
+        let entry = entry.map_err(io_error("list", directory))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if known.contains(&name.as_str()) {
+            continue;
+        }
+        let path = entry.path();
+        if !name.starts_with(store::TEMPORARY) {
+            return Err(
+                Invalid::new("", "a file that no run of this plan leaves", "none")
+                    .help("look at what it is, then remove the directory and start again")
+                    .in_file(&path)
+                    .into(),
+            );
+        }
+        std::fs::remove_file(&path).map_err(io_error("remove", &path))?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

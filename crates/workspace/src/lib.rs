@@ -9,7 +9,7 @@ mod source;
 mod tree;
 
 pub use committed::committed_sha256;
-pub use directory::{NewDirectory, discard};
+pub use directory::{NewDirectory, discard, remove_cut_writes};
 pub use evidence::{Evidence, baseline, namespaces};
 pub use root::{RootError, artifacts, figures, find_root, pages, profile_artifacts, results};
 pub use source::{binary_sha256, source_sha256};

@@ -5,6 +5,7 @@ use anyhow::Context;
 use mage_evidence::artifact::{Resumed, Run, Samples, same_session};
 use mage_evidence::operation::Operation;
 use mage_evidence::{Invalid, store};
+use mage_workspace::remove_cut_writes;
 use std::path::Path;
 
 /// The record of a run that has not ended. It is [`Run`] with the end standing for the beginning, and never published.
@@ -116,36 +117,11 @@ fn sweep(plan: &Plan, directory: &Path) -> anyhow::Result<Vec<Operation>> {
     let samples = directory.join(SAMPLES);
     let file_of = |operation: &Operation| format!("{operation}.json");
     let known: Vec<String> = plan.operations.iter().map(file_of).collect();
-    remove_cut(directory, &[BEGUN, RUN, SPEC, SAMPLES])?;
+    remove_cut_writes(directory, &[BEGUN, RUN, SPEC, SAMPLES])?;
     if samples.exists() {
         let known: Vec<&str> = known.iter().map(String::as_str).collect();
-        remove_cut(&samples, &known)?;
+        remove_cut_writes(&samples, &known)?;
     }
     let whole = |operation: &&Operation| samples.join(file_of(operation)).is_file();
     Ok(plan.operations.iter().filter(whole).copied().collect())
-}
-
-/// Removes the temporary files of writes that were cut short.
-///
-/// # Errors
-/// Names a file that is neither one of those nor `known`.
-fn remove_cut(directory: &Path, known: &[&str]) -> anyhow::Result<()> {
-    for entry in std::fs::read_dir(directory).map_err(store::io_error("list", directory))? {
-        let entry = entry.map_err(store::io_error("list", directory))?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if known.contains(&name.as_str()) {
-            continue;
-        }
-        let path = entry.path();
-        if !name.starts_with(store::TEMPORARY) {
-            return Err(
-                Invalid::new("", "a file that no run of this plan leaves", "none")
-                    .help("look at what it is, then remove the directory and start again")
-                    .in_file(&path)
-                    .into(),
-            );
-        }
-        std::fs::remove_file(&path).map_err(store::io_error("remove", &path))?;
-    }
-    Ok(())
 }
