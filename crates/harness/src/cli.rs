@@ -9,6 +9,7 @@ use mage_evidence::{Invalid, store};
 use mage_kernels::launch::Gpu;
 use mage_kernels::suite;
 use mage_kernels::variants::{self, Status, VARIANTS};
+use mage_workspace::NewDirectory;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -61,6 +62,9 @@ struct RunArguments {
     /// Calls before them (0..10000); the experiment's by default.
     #[arg(long)]
     warmup: Option<u32>,
+    /// Go on with what an interrupted run of the same command left: its complete operations are kept.
+    #[arg(long)]
+    resume: bool,
     /// Result namespace; the experiment's name by default.
     #[arg(long)]
     namespace: Option<String>,
@@ -211,9 +215,15 @@ fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
     let plan = plan(root, &arguments)?;
     let python = worker::interpreter(root, arguments.python.as_deref());
     // Before the bench, which takes long to set up.
-    mage_workspace::NewDirectory::check_free(&plan.output)?;
+    match arguments.resume {
+        true => NewDirectory::check_resumable(&plan.output)?,
+        false => NewDirectory::check_free(&plan.output)?,
+    }
     let mut bench = bench::bench(root, &plan.implementations, &python)?;
-    let output = run::run(&plan, &mut bench)?;
+    let output = match arguments.resume {
+        true => run::resume(&plan, &mut bench)?,
+        false => run::run(&plan, &mut bench)?,
+    };
     println!("samples and checks written to {}", output.display());
     Ok(())
 }

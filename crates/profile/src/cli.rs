@@ -71,6 +71,9 @@ struct RunArguments {
     /// Calls before a capture, else as the experiment says
     #[arg(long)]
     warmup: Option<u32>,
+    /// Go on with what an interrupted run of the same command left: its captures are kept
+    #[arg(long)]
+    resume: bool,
     /// Result namespace, else the experiment's name
     #[arg(long)]
     namespace: Option<String>,
@@ -236,6 +239,7 @@ fn try_run(arguments: RunArguments, stop: &AtomicBool) -> anyhow::Result<Outcome
     options.keep_reports = arguments.keep_reports;
     options.allowed_outside = arguments.allow;
     options.without_ranges = arguments.without_ranges;
+    options.resume = arguments.resume;
     options.command = mage_workspace::command_line(&root);
     let build = build(&root)?;
     let mut progress = Progress::new();
@@ -332,7 +336,7 @@ impl Progress {
             Event::Starts(case) => self.bar.set_message(case.to_string()),
             Event::Done(case, captured) => self.done(case, captured),
             Event::Kept(directory, captures) => self.say(&format!(
-                "nothing was published; {captures} complete captures are kept in {}",
+                "nothing was published; {captures} complete captures are kept in {}: go on with --resume",
                 directory.display()
             )),
         }

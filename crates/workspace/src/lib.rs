@@ -9,7 +9,7 @@ mod source;
 mod tree;
 
 pub use committed::committed_sha256;
-pub use directory::{NewDirectory, discard};
+pub use directory::{NewDirectory, discard, remove_cut_writes};
 pub use evidence::{Evidence, baseline, counters, namespaces};
 pub use root::{
     RootError, artifacts, counter_artifacts, figures, find_root, ladder_artifacts, ladder_page,

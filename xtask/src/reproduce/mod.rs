@@ -20,6 +20,9 @@ pub struct Arguments {
     /// When replaying: the experiment's own by default.
     #[arg(long)]
     namespace: Option<String>,
+    /// Go on with a measurement of this --namespace that was interrupted: what is whole of it is kept.
+    #[arg(long, requires = "namespace", conflicts_with = "replay")]
+    resume: bool,
     /// Replay also where there is a GPU.
     #[arg(long)]
     replay: bool,
