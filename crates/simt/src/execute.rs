@@ -37,7 +37,9 @@ macro_rules! kernels {
 kernels! {
     bias_gelu
     bias_gelu_broad
+    bias_gelu_exact
     bias_gelu_few
+    bias_gelu_fine
     bias_gelu_flat
     bias_gelu_full
     bias_gelu_mix
@@ -51,6 +53,7 @@ kernels! {
     bias_gelu_slab
     bias_gelu_stream
     bias_gelu_strip
+    bias_gelu_swift
     bias_gelu_tall
     bias_gelu_two
     bias_gelu_wave

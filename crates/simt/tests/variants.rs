@@ -13,13 +13,15 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 
 /// Dims that each variant takes that runs here, small ones with tails where it takes those.
-const DIMS: [(&str, &[u32]); 45] = [
+const DIMS: [(&str, &[u32]); 48] = [
     ("tiled_matmul", &[35, 50, 41]),
     ("tiled_matmul_registers", &[128, 64, 96]),
     ("tiled_matmul_8x4", &[128, 192, 64]),
     ("bias_gelu", &[7, 150]),
     ("bias_gelu_broad", &[13, 300]),
+    ("bias_gelu_exact", &[7, 768]),
     ("bias_gelu_few", &[25, 400]),
+    ("bias_gelu_fine", &[13, 300]),
     ("bias_gelu_flat", &[7, 148]),
     ("bias_gelu_full", &[25, 400]),
     ("bias_gelu_mix", &[7, 148]),
@@ -33,6 +35,7 @@ const DIMS: [(&str, &[u32]); 45] = [
     ("bias_gelu_slab", &[7, 300]),
     ("bias_gelu_stream", &[25, 400]),
     ("bias_gelu_strip", &[5, 1000]),
+    ("bias_gelu_swift", &[7, 768]),
     ("bias_gelu_tall", &[13, 300]),
     ("bias_gelu_two", &[7, 148]),
     ("bias_gelu_wave", &[16, 100]),

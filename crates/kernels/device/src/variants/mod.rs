@@ -7,8 +7,12 @@
 pub mod bias_gelu;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_broad"))]
 pub mod bias_gelu_broad;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_exact"))]
+pub mod bias_gelu_exact;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_few"))]
 pub mod bias_gelu_few;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_fine"))]
+pub mod bias_gelu_fine;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_flat"))]
 pub mod bias_gelu_flat;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_full"))]
@@ -35,6 +39,8 @@ pub mod bias_gelu_slab;
 pub mod bias_gelu_stream;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_strip"))]
 pub mod bias_gelu_strip;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_swift"))]
+pub mod bias_gelu_swift;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_tall"))]
 pub mod bias_gelu_tall;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_two"))]
@@ -137,6 +143,8 @@ pub mod triangle_async;
 pub mod triangle_box;
 #[cfg(all(target_arch = "nvptx64", variant = "triangle_cluster"))]
 pub mod triangle_cluster;
+#[cfg(all(target_arch = "nvptx64", variant = "triangle_groups"))]
+pub mod triangle_groups;
 #[cfg(all(target_arch = "nvptx64", variant = "triangle_halves"))]
 pub mod triangle_halves;
 #[cfg(all(target_arch = "nvptx64", variant = "triangle_masked"))]
