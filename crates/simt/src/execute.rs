@@ -37,8 +37,10 @@ macro_rules! kernels {
 kernels! {
     bias_gelu
     bias_gelu_broad
+    bias_gelu_few
     bias_gelu_flat
     bias_gelu_full
+    bias_gelu_mix
     bias_gelu_once
     bias_gelu_pair
     bias_gelu_past
@@ -47,6 +49,7 @@ kernels! {
     bias_gelu_rows
     bias_gelu_share
     bias_gelu_slab
+    bias_gelu_stream
     bias_gelu_strip
     bias_gelu_tall
     bias_gelu_two
@@ -66,6 +69,7 @@ kernels! {
     layer_norm_tile
     layer_norm_warp
     layer_norm_wide
+    multiply_resident
     neighbor
     neighbor_block
     neighbor_direct

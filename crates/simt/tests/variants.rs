@@ -13,14 +13,16 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 
 /// Dims that each variant takes that runs here, small ones with tails where it takes those.
-const DIMS: [(&str, &[u32]); 41] = [
+const DIMS: [(&str, &[u32]); 45] = [
     ("tiled_matmul", &[35, 50, 41]),
     ("tiled_matmul_registers", &[128, 64, 96]),
     ("tiled_matmul_8x4", &[128, 192, 64]),
     ("bias_gelu", &[7, 150]),
     ("bias_gelu_broad", &[13, 300]),
+    ("bias_gelu_few", &[25, 400]),
     ("bias_gelu_flat", &[7, 148]),
     ("bias_gelu_full", &[25, 400]),
+    ("bias_gelu_mix", &[7, 148]),
     ("bias_gelu_once", &[16, 100]),
     ("bias_gelu_pair", &[6, 100]),
     ("bias_gelu_past", &[12, 300]),
@@ -29,6 +31,7 @@ const DIMS: [(&str, &[u32]); 41] = [
     ("bias_gelu_rows", &[16, 100]),
     ("bias_gelu_share", &[6, 100]),
     ("bias_gelu_slab", &[7, 300]),
+    ("bias_gelu_stream", &[25, 400]),
     ("bias_gelu_strip", &[5, 1000]),
     ("bias_gelu_tall", &[13, 300]),
     ("bias_gelu_two", &[7, 148]),
@@ -48,6 +51,7 @@ const DIMS: [(&str, &[u32]); 41] = [
     ("layer_norm_once", &[13, 404]),
     ("layer_norm_pair", &[16, 768]),
     ("layer_norm_wide", &[33, 404]),
+    ("multiply_resident", &[1, 768]),
     ("triangle", &[11, 6]),
     ("triangle_tile", &[16, 32]),
     ("neighbor", &[37, 9, 222]),

@@ -220,6 +220,7 @@ fn provenance(namespace: &str, experiment: &str, gpu: &str) -> Provenance {
         experiment_sha256: hash(),
         started: "2026-09-10T11:58:00Z".to_string(),
         command: vec!["mage-harness".to_string(), "run".to_string()],
+        resumed: Vec::new(),
         host: Host {
             platform: "Linux 6.8".to_string(),
             processor: "Some processor".to_string(),

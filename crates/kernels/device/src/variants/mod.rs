@@ -7,10 +7,14 @@
 pub mod bias_gelu;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_broad"))]
 pub mod bias_gelu_broad;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_few"))]
+pub mod bias_gelu_few;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_flat"))]
 pub mod bias_gelu_flat;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_full"))]
 pub mod bias_gelu_full;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_mix"))]
+pub mod bias_gelu_mix;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_once"))]
 pub mod bias_gelu_once;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_pair"))]
@@ -27,6 +31,8 @@ pub mod bias_gelu_rows;
 pub mod bias_gelu_share;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_slab"))]
 pub mod bias_gelu_slab;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_stream"))]
+pub mod bias_gelu_stream;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_strip"))]
 pub mod bias_gelu_strip;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_tall"))]
@@ -65,6 +71,8 @@ pub mod layer_norm_tile;
 pub mod layer_norm_warp;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm_wide"))]
 pub mod layer_norm_wide;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "multiply_resident"))]
+pub mod multiply_resident;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor"))]
 pub mod neighbor;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor_block"))]
