@@ -38,14 +38,16 @@ pub fn multiple(value: f64) -> String {
     format!("{}×", (value * 1000.0).round() / 1000.0)
 }
 
-/// A power of ten without noise: `0.001`, `100`, `10,000`.
+/// A power of ten without noise: `0.001`, `100`, `10,000`, `1e−6`.
 pub fn plain(value: f64) -> String {
-    match value >= 1.0 {
-        true => group(&format!("{value:.0}")),
-        false => {
-            let digits = (-value.log10()).ceil().clamp(0.0, 12.0) as usize;
-            format!("{value:.digits$}")
-        }
+    let exponent = value.log10().round() as i32;
+    match exponent {
+        0..=4 => group(&format!("{value:.0}")),
+        -3..=-1 => format!(
+            "{value:.digits$}",
+            digits = exponent.unsigned_abs() as usize
+        ),
+        _ => minus(&format!("1e{exponent}")),
     }
 }
 

@@ -179,11 +179,12 @@ fn draw_cell(canvas: &mut Canvas<'_>, cell: &Cell, scale: Scale, at: (f64, f64),
     canvas.text((x, y + 16.0), &label, LABEL, Anchor::Start);
     let top = y + HEADING;
     let rounds = cell.rounds.len().max(1) as f64;
-    let each = ((width - ROUND_GAP * (rounds - 1.0)) / rounds).max(4.0);
+    let gap = ROUND_GAP.min(width / rounds * 0.25);
+    let each = (width - gap * (rounds - 1.0)) / rounds;
     let (mut inside, mut above, mut below) = (Vec::new(), Vec::new(), Vec::new());
     for (r, round) in cell.rounds.iter().enumerate() {
-        let start = x + r as f64 * (each + ROUND_GAP);
-        let step = (each - DOT) / (round.samples.len().max(2) - 1) as f64;
+        let start = x + r as f64 * (each + gap);
+        let step = (each - DOT).max(0.0) / (round.samples.len().max(2) - 1) as f64;
         for (i, &value) in round.samples.iter().enumerate() {
             let point = (
                 start + DOT / 2.0 + i as f64 * step,
@@ -197,7 +198,7 @@ fn draw_cell(canvas: &mut Canvas<'_>, cell: &Cell, scale: Scale, at: (f64, f64),
         }
     }
     for (r, round) in cell.rounds.iter().enumerate() {
-        let start = x + r as f64 * (each + ROUND_GAP);
+        let start = x + r as f64 * (each + gap);
         let y = place(scale, top, round.median);
         canvas.line((start, y), (start + each, y), 1.25, Ink::Text);
     }
