@@ -12,6 +12,7 @@ pub mod host;
 pub mod implementation;
 pub mod inputs;
 pub mod interrupt;
+pub mod ladder;
 pub mod monitor;
 pub mod progress;
 pub mod python;

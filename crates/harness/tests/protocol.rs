@@ -154,6 +154,7 @@ fn plan(output: &Path) -> Plan {
             seed: 7,
             implementations,
             protocol,
+            ladder: None,
             tolerance: Tolerance {
                 rtol: 1e-4,
                 atol: 1e-4,

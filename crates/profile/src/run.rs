@@ -1,12 +1,13 @@
 //! Every capture of an experiment, written so that a directory under the profile's name is complete.
 
-use crate::capture::{self, CaptureError, Captured, Request};
+use crate::capture::{self, CaptureError, Captured, Job, Request};
 use crate::error::Error;
 use crate::find::{self, Nsys};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{Build, Capture, PROFILE_SCHEMA, Profile, rotated};
 use mage_evidence::experiment::{Case, Experiment, check_name};
 use mage_evidence::hash::sha256_hex;
+use mage_evidence::ladder::raw::Capture as LadderCapture;
 use mage_evidence::operation::Operation;
 use mage_evidence::store;
 use mage_workspace::{NewDirectory, discard, now, profile_artifacts};
@@ -14,6 +15,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// How long processes may go on after the profiler has ended, where nothing else is said.
+pub const GRACE: Duration = Duration::from_secs(3);
 
 /// What to profile and how; what is none is as the experiment says.
 #[derive(Debug, Clone)]
@@ -76,7 +80,7 @@ impl Options {
             harness,
             python: None,
             timeout: Duration::from_secs(300),
-            grace: Duration::from_secs(3),
+            grace: GRACE,
             keep_reports: None,
             allowed_outside: Vec::new(),
             without_ranges: false,
@@ -94,6 +98,8 @@ pub enum Event<'a> {
     Starts(&'a str),
     /// It is done and written.
     Done(&'a str, &'a Captured),
+    /// A capture of a ladder is done and written.
+    Climbed(&'a str, &'a LadderCapture),
     /// The run ended early: where its complete captures are kept, and how many.
     Kept(&'a Path, usize),
 }
@@ -142,6 +148,9 @@ pub fn run(
             }
         }
     }
+    let first = captures.first();
+    let schema_version = first.and_then(|done| done.schema_version.as_deref());
+    let driver = first.and_then(|done| done.driver.as_deref());
     let profile = Profile {
         schema: PROFILE_SCHEMA.to_string(),
         namespace: plan.namespace.clone(),
@@ -154,7 +163,7 @@ pub fn run(
         warmup: plan.warmup,
         captures: plan.captures,
         implementations: plan.implementations.clone(),
-        profiler: profiler_words(&nsys, &captures),
+        profiler: profiler_words(&nsys, schema_version, driver),
         build,
         target_sha256: plan.target_sha256.clone(),
     };
@@ -167,13 +176,12 @@ pub fn run(
 }
 
 /// The profiler's version, the export's schema and the driver, as far as they are known.
-fn profiler_words(nsys: &Nsys, captures: &[Captured]) -> String {
+pub(crate) fn profiler_words(nsys: &Nsys, schema: Option<&str>, driver: Option<&str>) -> String {
     let mut words = nsys.version.clone();
-    let first = captures.first();
-    if let Some(version) = first.and_then(|done| done.schema_version.as_ref()) {
+    if let Some(version) = schema {
         words.push_str(&format!(", export schema {version}"));
     }
-    if let Some(driver) = first.and_then(|done| done.driver.as_ref()) {
+    if let Some(driver) = driver {
         words.push_str(&format!(", {driver}"));
     }
     words
@@ -209,39 +217,12 @@ impl<'a> Plan<'a> {
         protocol.captures = options.captures.unwrap_or(protocol.captures);
         protocol.capture_iterations = options.iterations.unwrap_or(protocol.capture_iterations);
         protocol.warmup = options.warmup.unwrap_or(protocol.warmup);
-        protocol.check().map_err(|mut invalid| {
-            let flag = match invalid.field.as_str() {
-                "capture_iterations" => "iterations",
-                other => other,
-            };
-            invalid.field = format!("--{flag}");
-            invalid
-        })?;
+        protocol.check().map_err(by_flag)?;
         let namespace = options.namespace.clone().unwrap_or(experiment.name.clone());
         check_name(&namespace).map_err(|invalid| invalid.under("--namespace"))?;
         let cases = cases(&experiment, options.operations.as_deref())?;
         let implementations = implementations(&experiment, options.implementations.as_deref())?;
-        if !options.inputs.is_dir() {
-            return Err(Invalid::new(
-                "--inputs",
-                format!("{}, which is no directory", options.inputs.display()),
-                "the directory of input files",
-            )
-            .help(format!(
-                "write them with `mage-harness inputs --experiment {} --output DIR`",
-                experiment.name
-            ))
-            .into());
-        }
-        if !options.harness.is_file() {
-            return Err(Invalid::new(
-                "--harness",
-                format!("{}, which is no file", options.harness.display()),
-                "the program mage-harness",
-            )
-            .help("build it with `cargo build --release -p mage-harness`, or name it")
-            .into());
-        }
+        inputs_and_harness(&experiment, &options.inputs, &options.harness)?;
         let mut steps = Vec::new();
         for index in 1..=protocol.captures {
             for case in &cases {
@@ -288,10 +269,18 @@ impl<'a> Plan<'a> {
             return Err(Error::Interrupted);
         }
         let target = self.target(step);
+        let case = format!("{}-{}-{}", step.case.name, step.implementation, step.index);
         let request = Request {
-            nsys,
-            target: &target,
-            root: &self.options.root,
+            job: Job {
+                name: &case,
+                nsys,
+                target: &target,
+                root: &self.options.root,
+                timeout: self.options.timeout,
+                grace: self.options.grace,
+                keep: self.options.keep_reports.as_deref(),
+                stop,
+            },
             operation: step.case.name,
             dims: &step.case.dims,
             implementation: &step.implementation,
@@ -299,20 +288,9 @@ impl<'a> Plan<'a> {
             iterations: self.iterations,
             ranges_required: !self.options.without_ranges,
             allowed_outside: &self.options.allowed_outside,
-            timeout: self.options.timeout,
-            grace: self.options.grace,
-            keep: self.options.keep_reports.as_deref(),
-            stop,
         };
-        let case = capture::case_name(&request);
         tell(Event::Starts(&case));
-        let captured = capture::capture(&request).map_err(|source| match source {
-            CaptureError::Interrupted => Error::Interrupted,
-            source => Error::Capture {
-                case: case.clone(),
-                source: Box::new(source),
-            },
-        })?;
+        let captured = capture::capture(&request).map_err(|source| of_case(&case, source))?;
         let path = partial.join("captures").join(format!("{case}.json"));
         store::write_json(&path, &captured.capture)?;
         tell(Event::Done(&case, &captured));
@@ -344,11 +322,63 @@ impl<'a> Plan<'a> {
     }
 }
 
-fn absolute(path: &Path) -> PathBuf {
+/// Names a refused number of the protocol by its flag.
+pub(crate) fn by_flag(mut invalid: Invalid) -> Invalid {
+    let flag = match invalid.field.as_str() {
+        "capture_iterations" => "iterations",
+        other => other,
+    };
+    invalid.field = format!("--{flag}");
+    invalid
+}
+
+/// The error of one capture.
+pub(crate) fn of_case(case: &str, source: CaptureError) -> Error {
+    match source {
+        CaptureError::Interrupted => Error::Interrupted,
+        source => Error::Capture {
+            case: case.to_string(),
+            source: Box::new(source),
+        },
+    }
+}
+
+/// Refuses a directory of inputs or a program that is not there.
+pub(crate) fn inputs_and_harness(
+    experiment: &Experiment,
+    inputs: &Path,
+    harness: &Path,
+) -> Result<(), Invalid> {
+    if !inputs.is_dir() {
+        return Err(Invalid::new(
+            "--inputs",
+            format!("{}, which is no directory", inputs.display()),
+            "the directory of input files",
+        )
+        .help(format!(
+            "write them with `mage-harness inputs --experiment {} --output DIR`",
+            experiment.name
+        )));
+    }
+    if !harness.is_file() {
+        return Err(Invalid::new(
+            "--harness",
+            format!("{}, which is no file", harness.display()),
+            "the program mage-harness",
+        )
+        .help("build it with `cargo build --release -p mage-harness`, or name it"));
+    }
+    Ok(())
+}
+
+pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-fn cases(experiment: &Experiment, wanted: Option<&[Operation]>) -> Result<Vec<Case>, Invalid> {
+pub(crate) fn cases(
+    experiment: &Experiment,
+    wanted: Option<&[Operation]>,
+) -> Result<Vec<Case>, Invalid> {
     for operation in wanted.unwrap_or_default() {
         if experiment.case(*operation).is_none() {
             let known: Vec<&str> = experiment
