@@ -22,6 +22,8 @@ impl Copy {
             open.push(Path::new("docs/assets/results").join(name));
             open.push(format!("artifacts/{name}-kernels").into());
             open.push(format!("artifacts/{name}-kernels-nsys").into());
+            let ladder = PathBuf::from(format!("artifacts/{name}-ladder"));
+            open.extend(root().join(&ladder).exists().then_some(ladder));
         }
         let mut files = Vec::new();
         while let Some(place) = open.pop() {

@@ -1,7 +1,7 @@
 //! The whole pipeline on this machine's GPU, into a namespace of its own.
 
 use super::Arguments;
-use crate::{programs, python};
+use crate::{ladder, programs, python};
 use anyhow::{Context, bail};
 use mage_evidence::experiment::Experiment;
 use mage_kernels::launch::Gpu;
@@ -23,7 +23,9 @@ pub fn measure(
     for taken in [
         mage_workspace::artifacts(root, &namespace),
         mage_workspace::profile_artifacts(root, &namespace),
+        mage_workspace::ladder_artifacts(root, &namespace),
         mage_workspace::results(root, &namespace),
+        mage_workspace::ladder_page(root, &namespace),
         mage_workspace::figures(root, &namespace),
         mage_workspace::pages(root, &namespace),
     ] {
@@ -84,10 +86,14 @@ pub fn measure(
             experiment.name
         )
     })?;
+    if experiment.ladder.is_some() {
+        climb(root, &experiment.name, &namespace, &harness, &nsys.path)?;
+    }
     let evidence = mage_export::evidence(root, &namespace)?;
     mage_export::write(root, &evidence)?;
     let outputs = mage_plot::draw(root, &namespace)?;
     mage_plot::write(root, &outputs)?;
+    ladder::run(root, &namespace, false)?;
     for file in &evidence {
         println!("evidence: {}", file.path.display());
     }
@@ -97,6 +103,32 @@ pub fn measure(
         page(&namespace)
     );
     Ok(namespace)
+}
+
+/// The ladder of kernel variants, of the same inputs and program.
+fn climb(
+    root: &Path,
+    experiment: &str,
+    namespace: &str,
+    harness: &Path,
+    nsys: &Path,
+) -> anyhow::Result<()> {
+    programs::run(
+        Command::new(programs::path("mage-profile")?)
+            .current_dir(root)
+            .args(["ladder", "--experiment", experiment, "--namespace", namespace])
+            .arg("--inputs")
+            .arg(mage_workspace::artifacts(root, namespace).join("inputs"))
+            .arg("--harness")
+            .arg(harness)
+            .arg("--nsys")
+            .arg(nsys),
+    )
+    .with_context(|| {
+        format!(
+            "samples and captures of {namespace} are whole and kept; go on with: mage-profile ladder --experiment {experiment} --namespace {namespace} --inputs artifacts/{namespace}-kernels/inputs, then mage-export --namespace {namespace}, then cargo xtask figures --namespace {namespace}"
+        )
+    })
 }
 
 fn page(namespace: &str) -> String {

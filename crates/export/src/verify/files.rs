@@ -60,6 +60,7 @@ pub fn namespace_of(directory: &str) -> Option<&str> {
     directory
         .strip_suffix("-kernels-nsys")
         .or_else(|| directory.strip_suffix("-kernels"))
+        .or_else(|| directory.strip_suffix("-ladder"))
 }
 
 /// Finds what lies beside the namespaces.
@@ -80,7 +81,7 @@ pub fn beside(root: &Path, report: &mut Report) -> anyhow::Result<()> {
             report.add(
                 Kind::Extra,
                 path,
-                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys), expected none; remove it",
+                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-ladder), expected none; remove it",
             );
         }
     }
@@ -104,10 +105,15 @@ pub fn account(
     report: &mut Report,
 ) -> anyhow::Result<Read> {
     let mut read = Read::default();
-    for (evidence, artifacts) in [
+    let mut parts = vec![
         (&places.results_file, &places.events),
         (&places.profiles_file, &places.captures),
-    ] {
+    ];
+    // Not every namespace has a ladder; where there is one, both its artifacts and its evidence have to be there.
+    if root.join(&places.ladder_file).exists() || root.join(&places.ladder).exists() {
+        parts.push((&places.ladder_file, &places.ladder));
+    }
+    for (evidence, artifacts) in parts {
         let named = named(root, evidence, &mut read, report);
         for (name, expected) in named.iter().flatten() {
             let path = artifacts.join(name);
@@ -126,10 +132,14 @@ pub fn account(
         }
     }
     if let Some(directory) = places.results_file.parent() {
-        let known = [&places.results_file, &places.profiles_file];
+        let known = [
+            &places.results_file,
+            &places.profiles_file,
+            &places.ladder_file,
+        ];
         for (path, plain) in walk(root, directory)? {
             if !known.contains(&&path) {
-                report.add(Kind::Extra, path, "found a file that is no evidence, expected the two evidence files alone; remove it");
+                report.add(Kind::Extra, path, "found a file that is no evidence, expected the evidence files alone; remove it");
             } else if !plain {
                 report.add(Kind::NotAFile, path, "found a link, expected a plain file");
             }
@@ -318,6 +328,7 @@ mod tests {
     fn artifact_directories_name_their_namespace() {
         assert_eq!(namespace_of("mage-001-kernels"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels-nsys"), Some("mage-001"));
+        assert_eq!(namespace_of("mage-001-ladder"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels.partial"), None);
         assert_eq!(namespace_of("notes"), None);
     }

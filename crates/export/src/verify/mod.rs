@@ -9,6 +9,7 @@
 
 mod files;
 mod finding;
+mod ladder;
 mod numbers;
 mod provenance;
 mod sources;
@@ -16,7 +17,7 @@ mod sources;
 pub use finding::{Finding, Kind};
 
 use mage_evidence::experiment::check_name;
-use mage_evidence::{profiles, results, store};
+use mage_evidence::{ladder as ladder_file, profiles, results, store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -164,8 +165,11 @@ fn verify_into(root: &Path, namespaces: &[String], report: &mut Report) -> anyho
 struct Places {
     events: PathBuf,
     captures: PathBuf,
+    /// What a ladder run leaves; it, and the evidence of it, need not be there.
+    ladder: PathBuf,
     results_file: PathBuf,
     profiles_file: PathBuf,
+    ladder_file: PathBuf,
 }
 
 impl Places {
@@ -175,8 +179,10 @@ impl Places {
         Self {
             events: mage_workspace::artifacts(here, namespace),
             captures: mage_workspace::profile_artifacts(here, namespace),
+            ladder: mage_workspace::ladder_artifacts(here, namespace),
             results_file: results.join(results::FILE),
             profiles_file: results.join(profiles::FILE),
+            ladder_file: results.join(ladder_file::FILE),
         }
     }
 }
@@ -188,6 +194,7 @@ fn one(root: &Path, namespace: &str, report: &mut Report) -> anyhow::Result<()> 
     let read = files::account(root, &places, &mut proved, report)?;
     again(root, namespace, &places, &read, &mut proved, report);
     numbers::check(&places, &read, &mut proved, report);
+    ladder::numbers(&places, &read, &mut proved, report);
     // What the evidence says of itself is worth reading only where it is whole.
     if report.findings.len() == before {
         provenance::check(root, &places, &mut proved, report)?;

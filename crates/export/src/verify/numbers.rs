@@ -54,16 +54,18 @@ fn null(value: &Value, path: String) -> Option<String> {
 }
 
 /// The comparison of one evidence file.
-struct Check<'a> {
+pub(super) struct Check<'a> {
     file: &'a Path,
     wrong: Vec<(Kind, String)>,
     numbers: usize,
-    checks: usize,
-    kernels: usize,
+    /// Full-output checks that passed.
+    pub(super) checks: usize,
+    /// Captured kernels.
+    pub(super) kernels: usize,
 }
 
 impl<'a> Check<'a> {
-    const fn new(file: &'a Path) -> Self {
+    pub(super) const fn new(file: &'a Path) -> Self {
         Self {
             file,
             wrong: Vec::new(),
@@ -73,7 +75,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn report(self, proved: &mut Proved, report: &mut Report) {
+    pub(super) fn report(self, proved: &mut Proved, report: &mut Report) {
         let more = self.wrong.len().saturating_sub(LISTED);
         for (i, (kind, text)) in self.wrong.into_iter().take(LISTED).enumerate() {
             let rest = match i + 1 == LISTED && more > 0 {
@@ -87,8 +89,13 @@ impl<'a> Check<'a> {
         proved.kernels += self.kernels;
     }
 
+    /// Something that is wrong.
+    pub(super) fn wrong(&mut self, kind: Kind, text: String) {
+        self.wrong.push((kind, text));
+    }
+
     /// Two values that have to be the same JSON.
-    fn same(&mut self, field: &str, found: &Value, expected: &Value) {
+    pub(super) fn same(&mut self, field: &str, found: &Value, expected: &Value) {
         self.numbers += 1;
         if found != expected {
             self.wrong.push((
@@ -99,11 +106,14 @@ impl<'a> Check<'a> {
     }
 
     /// A computed number.
-    fn number(&mut self, field: &str, found: &Value, expected: f64) {
+    pub(super) fn number(&mut self, field: &str, found: &Value, expected: f64) {
+        self.within(field, found, expected, ROUNDING * expected.abs());
+    }
+
+    /// A computed number that may differ by so much.
+    pub(super) fn within(&mut self, field: &str, found: &Value, expected: f64, by: f64) {
         self.numbers += 1;
-        let close = found
-            .as_f64()
-            .is_some_and(|f| (f - expected).abs() <= ROUNDING * expected.abs());
+        let close = found.as_f64().is_some_and(|f| (f - expected).abs() <= by);
         if !close || !expected.is_finite() {
             self.wrong.push((
                 Kind::Number,
@@ -112,7 +122,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn count(&mut self, field: &str, found: usize, expected: usize) {
+    pub(super) fn count(&mut self, field: &str, found: usize, expected: usize) {
         self.numbers += 1;
         if found != expected {
             self.wrong.push((
@@ -383,7 +393,7 @@ impl<'a> Check<'a> {
     }
 }
 
-fn items(value: &Value) -> &[Value] {
+pub(super) fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
@@ -395,7 +405,7 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 /// Microseconds, summed in whole femtoseconds, in which order does not matter.
-fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     let femtoseconds: i128 = values.iter().map(|v| (v * 1e9).round() as i128).sum();
     femtoseconds as f64 / 1e9 / values.len() as f64
 }
