@@ -91,8 +91,9 @@ impl Rows {
             ));
         }
         format!(
-            "## {}\n\n{}\n{notes}\n",
+            "## {} on {}\n\n{}\n{notes}\n",
             self.run.namespace,
+            self.run.gpu,
             self.table().markdown()
         )
     }

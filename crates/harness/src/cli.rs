@@ -29,7 +29,7 @@ enum Verb {
     Inputs(InputsArguments),
     /// Call one case inside a profiler's range (run by mage-profile).
     Capture(CaptureArguments),
-    /// Call every kernel variant of one operation inside a profiler's range (run by mage-profile).
+    /// Call every kernel variant inside a profiler's range (run by mage-profile).
     Ladder(LadderArguments),
     /// List the kernel variants.
     Variants,
@@ -153,12 +153,12 @@ struct CaptureArguments {
 
 #[derive(Debug, Args)]
 struct LadderArguments {
-    /// Experiment whose operation, dims and tolerance.
+    /// Experiment whose operations, dims and tolerance.
     #[arg(long)]
     experiment: String,
-    /// Operation whose variants.
-    #[arg(long)]
-    op: Operation,
+    /// Operations whose variants, comma-separated; all of the experiment's by default.
+    #[arg(long, value_delimiter = ',')]
+    ops: Vec<Operation>,
     /// Directory of inputs.
     #[arg(long)]
     inputs: PathBuf,
@@ -361,14 +361,20 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
 fn climb(root: &Path, arguments: LadderArguments) -> anyhow::Result<()> {
     let experiment = load(root, &arguments.experiment)?;
     let protocol = protocol(&experiment, arguments.iterations, arguments.warmup)?;
-    let target = ladder::Target {
-        case: case(&experiment, arguments.op)?,
-        tolerance: experiment.tolerance,
-        capture: arguments.capture,
-        iterations: protocol.capture_iterations,
-        warmup: protocol.warmup,
-    };
-    println!("{}", ladder::run(root, &target, &arguments.inputs)?);
+    let all: Vec<Operation> = experiment.operations.iter().map(|c| c.name).collect();
+    let targets = chosen("--ops", &all, &arguments.ops)?
+        .into_iter()
+        .map(|op| {
+            Ok(ladder::Target {
+                case: case(&experiment, op)?,
+                tolerance: experiment.tolerance,
+                capture: arguments.capture,
+                iterations: protocol.capture_iterations,
+                warmup: protocol.warmup,
+            })
+        })
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    println!("{}", ladder::run(root, &targets, &arguments.inputs)?);
     Ok(())
 }
 

@@ -1,14 +1,14 @@
-//! The target that a profiler wraps for a ladder: every variant of one operation in one process. Each is checked
-//! first; then they take turns inside the profiler's range, in an order that rotates, so that a drift of the device
-//! favours none. The experiment's own variant takes part twice, which shows how far the same code differs from itself.
+//! The target that a profiler wraps for a ladder: every variant of every operation in one process. Each is checked
+//! first; then, operation by operation, they take turns inside the profiler's range, in an order that rotates, so that
+//! a drift of the device favours none. The experiment's own variant takes part twice, which shows how far the same code differs from itself.
 
 use crate::bench;
 use crate::monitor::{Monitor, NvmlMonitor};
 use crate::verify::{self, Expected};
 use anyhow::bail;
-use mage_evidence::artifact::rotated;
+use mage_evidence::artifact::{GpuState, rotated};
 use mage_evidence::experiment::{Case, Tolerance};
-use mage_evidence::ladder::raw::{AGAIN, Answer, Called};
+use mage_evidence::ladder::raw::{AGAIN, Answer, Answers, Called};
 use mage_evidence::ladder::{Described, LeftOut, Status};
 use mage_kernels::inputs::Inputs;
 use mage_kernels::launch::{Call, Gpu, LaunchError};
@@ -129,59 +129,89 @@ impl Device for Gpu {
     }
 }
 
-/// Checks and calls every variant on this machine's GPU; gives the line that the profiler's driver reads, an
-/// [`Answer`].
+/// Checks and calls every variant of the targets' operations on this machine's GPU; gives the line that the profiler's
+/// driver reads, [`Answers`].
 ///
 /// # Errors
 /// Bad inputs, objects that are not those of the tree, inputs that a kernel wrote to, and whatever the device
 /// reports. An output that is wrong, and a variant that the device cannot run, are in the answer.
-pub fn run(root: &Path, target: &Target<'_>, inputs: &Path) -> anyhow::Result<String> {
-    let case = target.case;
-    let inputs = Inputs::read(inputs, case.name, &case.dims)?;
-    inputs.verify(&case.sha256)?;
+pub fn run(root: &Path, targets: &[Target<'_>], inputs: &Path) -> anyhow::Result<String> {
+    let mut read = Vec::new();
+    for Target { case, .. } in targets {
+        let inputs = Inputs::read(inputs, case.name, &case.dims)?;
+        inputs.verify(&case.sha256)?;
+        read.push(inputs);
+    }
     bench::built_from(root)?;
     let gpu = Gpu::open()?;
     let monitor = NvmlMonitor::open(&gpu)?;
-    let answer = measure(root, target, &inputs, &gpu, &monitor)?;
-    Ok(serde_json::to_string(&answer)?)
+    let answers = measure(root, targets, &read, &gpu, &monitor)?;
+    Ok(serde_json::to_string(&answers)?)
 }
 
-/// Checks and calls every variant on `device`.
+/// Checks and calls every variant on `device`, with the inputs of each target.
 ///
 /// # Errors
 /// As [`run`].
 pub fn measure(
     root: &Path,
-    target: &Target<'_>,
-    inputs: &Inputs,
+    targets: &[Target<'_>],
+    inputs: &[Inputs],
     device: &dyn Device,
     monitor: &dyn Monitor,
-) -> anyhow::Result<Answer> {
-    let case = target.case;
-    let gpu_state_before = monitor.state()?;
-    let Checked {
-        steps,
-        left_out,
-        mut arms,
-    } = check(root, target, inputs, device)?;
-    let names: Vec<String> = arms.iter().map(|(name, _)| name.clone()).collect();
-    let turns = TURNS.min(target.iterations);
+) -> anyhow::Result<Answers> {
+    let checked = targets.iter().zip(inputs);
+    let mut checked = checked
+        .map(|(target, inputs)| check(root, target, inputs, device))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     device.collect(true)?;
+    let mut states = Vec::new();
+    for (target, checked) in targets.iter().zip(&mut checked) {
+        let before = monitor.state()?;
+        take_turns(target, &mut checked.arms, device)?;
+        states.push((before, monitor.state()?));
+    }
+    device.collect(false)?;
+    let answers = targets
+        .iter()
+        .zip(checked)
+        .zip(states)
+        .map(|((target, checked), states)| answer(target, checked, states, monitor))
+        .collect::<anyhow::Result<_>>()?;
+    Ok(Answers { answers })
+}
+
+/// What is timed, by name.
+type Arms = Vec<(String, Box<dyn Kernel>)>;
+
+fn names(arms: &Arms) -> Vec<String> {
+    arms.iter().map(|(name, _)| name.clone()).collect()
+}
+
+/// All turns of the arms of one operation.
+fn take_turns(target: &Target<'_>, arms: &mut Arms, device: &dyn Device) -> anyhow::Result<()> {
+    let (names, turns) = (names(arms), turns(target));
     for turn in 0..turns {
         for name in rotated(&names, first_turn(target.capture) + turn as usize) {
             if let Some((_, kernel)) = arms.iter_mut().find(|(arm, _)| arm == name) {
-                take_turn(
-                    target,
-                    name,
-                    kernel.as_mut(),
-                    calls(target.iterations, turns, turn),
-                )?;
+                let calls = calls(target.iterations, turns, turn);
+                take_turn(target, name, kernel.as_mut(), calls)?;
                 device.synchronize()?;
             }
         }
     }
-    device.collect(false)?;
-    for (name, kernel) in &mut arms {
+    Ok(())
+}
+
+/// What is to be said of one operation, once its inputs have been proved unchanged.
+fn answer(
+    target: &Target<'_>,
+    mut checked: Checked,
+    (gpu_state_before, gpu_state_after): (GpuState, GpuState),
+    monitor: &dyn Monitor,
+) -> anyhow::Result<Answer> {
+    let case = target.case;
+    for (name, kernel) in &mut checked.arms {
         let found = kernel.input_sha256()?;
         if found != case.sha256 {
             bail!(
@@ -190,23 +220,26 @@ pub fn measure(
             );
         }
     }
+    let names = names(&checked.arms);
+    let order = rotated(&names, first_turn(target.capture));
     Ok(Answer {
         operation: case.name,
         dims: case.dims.clone(),
         variant: case.variant.clone(),
         tolerance: target.tolerance,
         input_sha256: case.sha256.clone(),
-        order: rotated(&names, first_turn(target.capture))
-            .into_iter()
-            .map(str::to_string)
-            .collect(),
-        turns,
+        order: order.into_iter().map(str::to_string).collect(),
+        turns: turns(target),
         device: monitor.device().clone(),
         gpu_state_before,
-        gpu_state_after: monitor.state()?,
-        steps,
-        left_out,
+        gpu_state_after,
+        steps: checked.steps,
+        left_out: checked.left_out,
     })
+}
+
+fn turns(target: &Target<'_>) -> u32 {
+    TURNS.min(target.iterations)
 }
 
 /// By how many places the first turn of a capture is rotated: the captures go on from each other.
@@ -247,8 +280,7 @@ fn take_turn(
 struct Checked {
     steps: Vec<Called>,
     left_out: Vec<LeftOut>,
-    /// What is timed, by name.
-    arms: Vec<(String, Box<dyn Kernel>)>,
+    arms: Arms,
 }
 
 fn check(
@@ -476,9 +508,9 @@ mod tests {
             cuda_driver: "13.0".into(),
         });
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let answer = measure(&root, &target, &inputs, &device, &monitor);
+        let answers = measure(&root, &[target], &[inputs], &device, &monitor);
         let log = log.borrow().clone();
-        (answer, log)
+        (answers.map(|mut all| all.answers.remove(0)), log)
     }
 
     #[test]

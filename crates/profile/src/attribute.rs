@@ -6,7 +6,7 @@
 
 mod arms;
 
-pub use arms::{Arms, arms};
+pub use arms::{Arms, Of, arms};
 
 use crate::sqlite::{Call, KernelRow, Range, Report};
 use crate::text;

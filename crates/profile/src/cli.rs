@@ -40,7 +40,7 @@ pub struct Cli {
 enum Command {
     /// Capture every case of an experiment
     Run(Box<RunArguments>),
-    /// Capture every kernel variant of an experiment's operations, all of one operation side by side
+    /// Capture every kernel variant of an experiment's operations side by side
     Ladder(Box<LadderArguments>),
     /// Read a report made elsewhere: an SQLite export or the text of `nsys stats -f csv`
     Import(ImportArguments),
@@ -112,7 +112,7 @@ struct LadderArguments {
     /// Operations, else all of the experiment
     #[arg(long, value_delimiter = ',', value_name = "OP,...")]
     ops: Option<Vec<Operation>>,
-    /// Captures of each operation, else as the experiment's [ladder] says
+    /// Captures, each with every operation; else as the experiment's [ladder] says
     #[arg(long)]
     captures: Option<u32>,
     /// Calls of a variant in a capture, else as the experiment says

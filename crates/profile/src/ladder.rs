@@ -1,7 +1,7 @@
-//! Every variant of an experiment's operations, captured side by side: one process and one capture hold all variants
-//! of an operation. A directory under the ladder's name is complete.
+//! Every variant of an experiment's operations, captured side by side: one process and one capture hold them all,
+//! operation by operation. A directory under the ladder's name is complete.
 
-use crate::attribute;
+use crate::attribute::{self, Of};
 use crate::capture::{self, CaptureError, Job, Line};
 use crate::error::Error;
 use crate::find::{self, Nsys};
@@ -10,7 +10,7 @@ use mage_evidence::Invalid;
 use mage_evidence::artifact::Build;
 use mage_evidence::experiment::{Case, Experiment, Ladder, check_name};
 use mage_evidence::hash::sha256_hex;
-use mage_evidence::ladder::raw::{Answer, CAPTURE_SCHEMA, Capture, RUN_SCHEMA, Run};
+use mage_evidence::ladder::raw::{Answers, CAPTURE_SCHEMA, Capture, RUN_SCHEMA, Run};
 use mage_evidence::operation::Operation;
 use mage_evidence::store;
 use mage_workspace::{NewDirectory, discard, ladder_artifacts, now};
@@ -28,7 +28,7 @@ pub struct Options {
     pub experiment: String,
     /// Operations, else all.
     pub operations: Option<Vec<Operation>>,
-    /// Captures an operation.
+    /// Captures; each has every operation.
     pub captures: Option<u32>,
     /// Calls of a variant inside a capture.
     pub iterations: Option<u32>,
@@ -65,7 +65,7 @@ pub struct Outcome {
     pub captures: Vec<Capture>,
 }
 
-/// Captures every operation and publishes the ladder. `build` is what the programs were built from, read before
+/// Makes every capture and publishes the ladder. `build` is what the programs were built from, read before
 /// anything is written; `stop` is set from outside to end.
 ///
 /// # Errors
@@ -81,14 +81,17 @@ pub fn run(
     let nsys = find::find(options.nsys.as_deref())?;
     let directory = NewDirectory::create(&plan.directory)?;
     let started = now();
-    tell(Event::Begins(&nsys, plan.steps.len()));
+    tell(Event::Begins(
+        &nsys,
+        plan.captures as usize * plan.cases.len(),
+    ));
     let mut captures: Vec<Capture> = Vec::new();
     let mut profiler = None;
-    for (case, index) in &plan.steps {
-        match plan.step(case, *index, &nsys, stop, directory.path(), tell) {
-            Ok((capture, words)) => {
+    for index in 1..=plan.captures {
+        match plan.step(index, &nsys, stop, directory.path(), tell) {
+            Ok((of_operations, words)) => {
                 profiler.get_or_insert(words);
-                captures.push(capture);
+                captures.extend(of_operations);
             }
             Err(error) if captures.is_empty() => {
                 // The first error is the one to tell.
@@ -112,7 +115,7 @@ pub fn run(
         captures: plan.captures,
         iterations: plan.iterations,
         warmup: plan.warmup,
-        operations: plan.operations.clone(),
+        operations: plan.cases.iter().map(|case| case.name).collect(),
         profiler: profiler.unwrap_or_else(|| nsys.version.clone()),
         build,
         target_sha256: plan.target_sha256.clone(),
@@ -134,12 +137,10 @@ struct Plan<'a> {
     target_sha256: String,
     namespace: String,
     directory: PathBuf,
-    operations: Vec<Operation>,
+    cases: Vec<Case>,
     captures: u32,
     iterations: u32,
     warmup: u32,
-    /// Each capture: its case, and its index counted from 1.
-    steps: Vec<(Case, u32)>,
 }
 
 impl<'a> Plan<'a> {
@@ -164,9 +165,6 @@ impl<'a> Plan<'a> {
         check_name(&namespace).map_err(|invalid| invalid.under("--namespace"))?;
         let cases = cases(&experiment, options.operations.as_deref())?;
         inputs_and_harness(&experiment, &options.inputs, &options.harness)?;
-        let steps = (1..=ladder.captures)
-            .flat_map(|index| cases.iter().map(move |case| (case.clone(), index)))
-            .collect();
         let spec = store::read_bytes(&Experiment::path(root, &experiment.name))?;
         let target = store::read_bytes(&options.harness)?;
         let directory = match &options.output {
@@ -179,31 +177,29 @@ impl<'a> Plan<'a> {
             target_sha256: sha256_hex(&target),
             namespace,
             directory: absolute(&directory),
-            operations: cases.iter().map(|case| case.name).collect(),
+            cases,
             captures: ladder.captures,
             iterations: protocol.capture_iterations,
             warmup: protocol.warmup,
-            steps,
             experiment,
         })
     }
 
-    /// Makes one capture and writes it below `partial`; with it, what the profiler says of itself.
+    /// Makes one capture and writes it below `partial`, a file an operation; with it, what the profiler says of itself.
     fn step(
         &self,
-        case: &Case,
         index: u32,
         nsys: &Nsys,
         stop: &AtomicBool,
         partial: &Path,
         tell: &mut dyn FnMut(Event<'_>),
-    ) -> Result<(Capture, String), Error> {
+    ) -> Result<(Vec<Capture>, String), Error> {
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
-        let name = format!("{}-ladder-{index}", case.name);
+        let name = format!("ladder-{index}");
         tell(Event::Starts(&name));
-        let target = self.target(case, index);
+        let target = self.target(index);
         let job = Job {
             name: &name,
             nsys,
@@ -214,29 +210,28 @@ impl<'a> Plan<'a> {
             keep: self.options.keep_reports.as_deref(),
             stop,
         };
-        let (capture, words) = self
-            .capture(case, index, &job)
-            .map_err(|e| of_case(&name, e))?;
-        let path = format!("captures/{}-{index}.json", case.name);
-        store::write_json(&partial.join(path), &capture)?;
-        tell(Event::Climbed(&name, &capture));
-        Ok((capture, words))
+        let (captures, words) = self.capture(index, &job).map_err(|e| of_case(&name, e))?;
+        for capture in &captures {
+            let case = format!("{}-{index}", capture.answer.operation);
+            let path = partial.join("captures").join(format!("{case}.json"));
+            store::write_json(&path, capture)?;
+            tell(Event::Climbed(&case, capture));
+        }
+        Ok((captures, words))
     }
 
-    fn capture(
-        &self,
-        case: &Case,
-        index: u32,
-        job: &Job<'_>,
-    ) -> Result<(Capture, String), CaptureError> {
+    fn capture(&self, index: u32, job: &Job<'_>) -> Result<(Vec<Capture>, String), CaptureError> {
         let expected = "what was called, as `mage-harness ladder` prints it";
-        let profiled = capture::profile(job, true, expected, |line| answer(line, case))?;
-        let found = attribute::arms(
-            &profiled.report,
-            case.name.name(),
-            &profiled.answer.order,
-            self.iterations,
-        )?;
+        let profiled = capture::profile(job, true, expected, |line| self.answers(line))?;
+        let Answers { answers } = profiled.answer;
+        let operations: Vec<Of<'_>> = answers
+            .iter()
+            .map(|answer| Of {
+                operation: answer.operation.name(),
+                arms: &answer.order,
+            })
+            .collect();
+        let found = attribute::arms(&profiled.report, &operations, self.iterations)?;
         let mut notes = found.notes;
         notes.extend(profiled.notes);
         let words = profiler_words(
@@ -244,45 +239,61 @@ impl<'a> Plan<'a> {
             profiled.report.schema_version.as_deref(),
             profiled.report.driver.as_deref(),
         );
-        let capture = Capture {
-            schema: CAPTURE_SCHEMA.to_string(),
-            index,
-            iterations: self.iterations,
-            warmup: self.warmup,
-            commands: profiled.commands,
-            notes,
-            answer: profiled.answer,
-            arms: found.launches,
-        };
-        capture.check()?;
-        Ok((capture, words))
+        let mut captures = Vec::new();
+        for (answer, arms) in answers.into_iter().zip(found.launches) {
+            let operation = answer.operation;
+            let capture = Capture {
+                schema: CAPTURE_SCHEMA.to_string(),
+                index,
+                iterations: self.iterations,
+                warmup: self.warmup,
+                commands: profiled.commands.clone(),
+                notes: notes.clone(),
+                answer,
+                arms,
+            };
+            capture
+                .check()
+                .map_err(|invalid| invalid.under(operation.name()))?;
+            captures.push(capture);
+        }
+        Ok((captures, words))
     }
 
     /// The target's command line.
-    fn target(&self, case: &Case, index: u32) -> Vec<OsString> {
+    fn target(&self, index: u32) -> Vec<OsString> {
         let mut words: Vec<OsString> =
             vec![absolute(&self.options.harness).into(), "ladder".into()];
         let mut option = |flag: &str, value: OsString| words.extend([flag.into(), value]);
+        let operations: Vec<&str> = self.cases.iter().map(|case| case.name.name()).collect();
         option("--experiment", self.experiment.name.clone().into());
-        option("--op", case.name.name().into());
+        option("--ops", operations.join(",").into());
         option("--inputs", absolute(&self.options.inputs).into());
         option("--capture", index.to_string().into());
         option("--iterations", self.iterations.to_string().into());
         option("--warmup", self.warmup.to_string().into());
         words
     }
-}
 
-/// What the target says it called, of the case that it was asked for.
-///
-/// # Errors
-/// What it says in its place.
-fn answer(line: Line, case: &Case) -> Result<Answer, String> {
-    let line = line.ok_or("none")?;
-    let answer: Answer = serde_json::from_value(line.into()).map_err(|error| error.to_string())?;
-    answer.check().map_err(|invalid| invalid.to_string())?;
-    if (answer.operation, &answer.dims) != (case.name, &case.dims) {
-        return Err(format!("{} with dims {:?}", answer.operation, answer.dims));
+    /// What the target says it called, of the cases that it was asked for.
+    ///
+    /// # Errors
+    /// What it says in its place.
+    fn answers(&self, line: Line) -> Result<Answers, String> {
+        let line = line.ok_or("none")?;
+        let answers: Answers =
+            serde_json::from_value(line.into()).map_err(|error| error.to_string())?;
+        for answer in &answers.answers {
+            let name = answer.operation.name();
+            answer
+                .check()
+                .map_err(|invalid| invalid.under(name).to_string())?;
+        }
+        let called = answers.answers.iter().map(|a| (a.operation, &a.dims));
+        let asked = self.cases.iter().map(|case| (case.name, &case.dims));
+        match called.clone().eq(asked) {
+            true => Ok(answers),
+            false => Err(format!("{:?}", called.collect::<Vec<_>>())),
+        }
     }
-    Ok(answer)
 }

@@ -2,8 +2,8 @@
 //!
 //! One capture flows in one direction: [`find`] a profiler that works, [`capture`] one case with it,
 //! read the rows of its export ([`sqlite`]), and [`attribute`] each row to the iteration that launched
-//! it. [`run`] does so for every case of an experiment, [`ladder`] for every kernel variant, all of one
-//! operation in one capture; [`import`] reads a report made elsewhere, as
+//! it. [`run`] does so for every case of an experiment, [`ladder`] for every kernel variant, all in
+//! one capture; [`import`] reads a report made elsewhere, as
 //! SQLite export or as the text of `nsys stats` ([`csv`]).
 
 pub mod attribute;

@@ -101,23 +101,27 @@ fn answer() -> Answer {
 /// A workspace whose target answers as above and whose report holds the turns of its arms: two turns of two calls,
 /// each after a warm-up call; `kernel` takes longer when it runs again.
 fn workspace(answer: &Value) -> Workspace {
+    workspace_of(&json!({"answers": [answer]}))
+}
+
+fn workspace_of(answers: &Value) -> Workspace {
     let workspace = Workspace::new();
-    std::fs::write(workspace.path("answer.json"), format!("{answer}\n")).unwrap();
+    std::fs::write(workspace.path("answer.json"), format!("{answers}\n")).unwrap();
     workspace.script(
         "mage-harness",
         r#"echo ready; cat "$(dirname "$0")/answer.json""#,
     );
-    database(&workspace);
+    database(&workspace, &["gelu"]);
     workspace
 }
 
-fn database(workspace: &Workspace) {
+fn database(workspace: &Workspace, operations: &[&str]) {
     const KERNEL: &[(&str, i64)] = &[("kernel", 1000)];
     const AGAIN: &[(&str, i64)] = &[("kernel", 1100)];
     const OTHER: &[(&str, i64)] = &[("other", 2000)];
     const TWIN: &[(&str, i64)] = &[("twin", 900)];
     let mut ranges = Vec::new();
-    for turn in 0..2 {
+    for (operation, turn) in operations.iter().flat_map(|op| [(op, 0), (op, 1)]) {
         for (arm, kernels) in [
             ("other", OTHER),
             ("twin", TWIN),
@@ -129,11 +133,11 @@ fn database(workspace: &Workspace) {
                 (2 * turn).to_string(),
                 (2 * turn + 1).to_string(),
             ] {
-                ranges.push((format!("mage-ladder:gelu:{arm}:{call}"), kernels));
+                ranges.push((format!("mage-ladder:{operation}:{arm}:{call}"), kernels));
             }
         }
     }
-    let path = workspace.path("gelu-ladder.sqlite");
+    let path = workspace.path("ladder.sqlite");
     let _ = std::fs::remove_file(&path);
     common::make_ranges(&path, &ranges);
 }
@@ -208,7 +212,7 @@ fn a_ladder_is_published_whole() {
     let [_, target, _] = capture.commands.as_slice() else {
         panic!("{:?}", capture.commands);
     };
-    let expected = "mage-harness ladder --experiment x-1 --op gelu --inputs inputs --capture 2 --iterations 4 --warmup 1";
+    let expected = "mage-harness ladder --experiment x-1 --ops gelu --inputs inputs --capture 2 --iterations 4 --warmup 1";
     assert_eq!(target.join(" "), expected);
     let files: Vec<PathBuf> = std::fs::read_dir(directory.join("captures"))
         .unwrap()
@@ -231,19 +235,16 @@ fn an_answer_that_does_not_fit_is_refused() {
             |v| *v = json!({"kernel": "kernel"}),
             "unknown field `kernel`",
         ),
-        (
-            |v| v["operation"] = json!("layernorm"),
-            "layernorm with dims",
-        ),
-        (|v| v["order"] = json!(["kernel"]), "order: found"),
-        (|v| v["order"][0] = json!("wrong"), "order: found"),
+        (|v| v["operation"] = json!("layernorm"), "LayerNorm"),
+        (|v| v["order"] = json!(["kernel"]), "gelu.order: found"),
+        (|v| v["order"][0] = json!("wrong"), "gelu.order: found"),
         (
             |v| v["steps"][3]["check"] = v["steps"][0]["check"].clone(),
-            "steps[3] (twin).check",
+            "gelu.steps[3] (twin).check",
         ),
         (
             |v| v["steps"][0]["check"]["checked_elements"] = json!(1),
-            "steps[0] (kernel).check.checked_elements",
+            "gelu.steps[0] (kernel).check.checked_elements",
         ),
         (
             |v| v["steps"][0]["check"]["fp64"]["max_error_share"] = json!(1.5),
@@ -257,7 +258,7 @@ fn an_answer_that_does_not_fit_is_refused() {
         let workspace = workspace(&answer);
         let error = go(&options(&workspace)).unwrap_err().to_string();
         assert!(
-            error.starts_with("gelu-ladder-1: the target did not finish: found "),
+            error.starts_with("ladder-1: the target did not finish: found "),
             "{error}"
         );
         assert!(error.contains(expected), "{expected}: {error}");
@@ -275,11 +276,11 @@ fn rows_that_are_not_the_arms_are_refused() {
         ),
         (
             "UPDATE NVTX_EVENTS SET text = 'mage-ladder:gelu:stranger:0' WHERE rowid = 2",
-            ["stranger", "ranges of gelu and of other, twin"],
+            ["stranger", "ranges of gelu:other, gelu:twin"],
         ),
         (
             "UPDATE NVTX_EVENTS SET text = 'mage-ladder:matmul:other:0' WHERE rowid = 2",
-            ["matmul", "ranges of gelu"],
+            ["matmul:other", "ranges of gelu:other"],
         ),
         (
             "UPDATE NVTX_EVENTS SET text = 'mage-ladder:gelu:other' WHERE rowid = 2",
@@ -324,7 +325,7 @@ fn rows_that_are_not_the_arms_are_refused() {
         ),
         (
             "UPDATE StringIds SET value = 'general' WHERE value = 'other'",
-            ["arms.other[0].name", "\"other\""],
+            ["gelu.arms.other[0].name", "\"other\""],
         ),
         // A kernel that was compiled inside a call
         (
@@ -337,9 +338,9 @@ fn rows_that_are_not_the_arms_are_refused() {
         ),
     ] {
         let workspace = workspace(&good());
-        workspace.change("gelu-ladder", sql);
+        workspace.change("ladder", sql);
         let error = go(&options(&workspace)).unwrap_err().to_string();
-        assert!(error.starts_with("gelu-ladder-1: "), "{error}");
+        assert!(error.starts_with("ladder-1: "), "{error}");
         for words in expected {
             assert!(error.contains(words), "{sql}\n{words}\n{error}");
         }
@@ -377,12 +378,12 @@ fn options_are_checked_before_anything_runs() {
 fn a_ladder_that_fails_later_publishes_nothing_and_keeps_what_is_whole() {
     let workspace = workspace(&good());
     workspace.nsys(
-        &format!("case $base in gelu-ladder-2-*) exit 7;; esac\n{PROFILE}"),
+        &format!("case $base in ladder-2-*) exit 7;; esac\n{PROFILE}"),
         EXPORT,
     );
     let error = go(&options(&workspace)).unwrap_err().to_string();
     assert!(
-        error.contains("gelu-ladder-2: nsys profile failed with exit status 7"),
+        error.contains("ladder-2: nsys profile failed with exit status 7"),
         "{error}"
     );
     assert!(!workspace.path("artifacts/x-1-ladder").exists());
@@ -423,7 +424,51 @@ fn the_program_prints_a_table() {
     );
     assert!(lines[5].ends_with("artifacts/x-1-ladder"), "{stdout}");
     assert!(
-        stderr.contains("[1/1] gelu-ladder-1: 4 arms timed, 1 checks failed"),
+        stderr.contains("[1/1] gelu-1: 4 arms timed, 1 checks failed"),
         "{stderr}"
+    );
+}
+
+/// One capture holds every operation, and each gets a file of its own.
+#[test]
+fn operations_follow_each_other_in_one_capture() {
+    let mut first = good();
+    first["operation"] = json!("matmul");
+    first["dims"] = json!([17, 19, 23]);
+    for step in first["steps"].as_array_mut().unwrap() {
+        if !step["check"].is_null() {
+            step["check"]["checked_elements"] = json!(17 * 19);
+        }
+    }
+    let workspace = workspace_of(&json!({"answers": [first, good()]}));
+    database(&workspace, &["matmul", "gelu"]);
+    let mut options = options(&workspace);
+    options.operations = None;
+    options.captures = Some(1);
+    let outcome = go(&options).unwrap();
+    assert_eq!(outcome.run.operations, [Operation::Matmul, Operation::Gelu]);
+    for (capture, operation) in outcome.captures.iter().zip(["matmul", "gelu"]) {
+        let file = outcome
+            .directory
+            .join(format!("captures/{operation}-1.json"));
+        assert_eq!(store::read_json::<Capture>(&file).unwrap(), *capture);
+        assert_eq!(capture.answer.operation.name(), operation);
+        assert_eq!(capture.kernel_time_us("other"), Some(2.0));
+    }
+    let profiled = std::fs::read_to_string(workspace.path("log")).unwrap();
+    assert_eq!(
+        profiled
+            .lines()
+            .filter(|line| line.starts_with("profile"))
+            .count(),
+        1
+    );
+    // The second operation's ranges are missing.
+    database(&workspace, &["matmul"]);
+    options.output = Some(workspace.path("other"));
+    let error = go(&options).unwrap_err().to_string();
+    assert!(
+        error.contains("gelu.other.NVTX_EVENTS: found ranges of 0 iterations"),
+        "{error}"
     );
 }

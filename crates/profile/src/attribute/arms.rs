@@ -12,11 +12,20 @@ use std::collections::BTreeMap;
 const PREFIX: &str = "mage-ladder:";
 const WARMUP: &str = "warmup";
 
+/// The arms of one operation.
+#[derive(Debug, Clone, Copy)]
+pub struct Of<'a> {
+    /// Which operation.
+    pub operation: &'a str,
+    /// Names of its arms.
+    pub arms: &'a [String],
+}
+
 /// Launches of each arm, and what is to be said of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Arms {
-    /// The launches of a call, by arm; each has a duration a call.
-    pub launches: BTreeMap<String, Vec<Launch>>,
+    /// For each operation the launches of a call, by arm; each has a duration a call.
+    pub launches: Vec<BTreeMap<String, Vec<Launch>>>,
     /// What a reader should know; nothing here makes the numbers wrong.
     pub notes: Vec<String>,
 }
@@ -24,22 +33,22 @@ pub struct Arms {
 /// A range, closed, with what its name says.
 struct Named<'a> {
     range: &'a Range,
+    /// Place among the arms of all operations.
     arm: usize,
     /// None for a warm-up call.
     iteration: Option<u32>,
 }
 
-/// Attributes every kernel of `report` to one of `arms`, each of which made `iterations` calls of `operation`.
+/// Attributes every kernel of `report` to an arm of one of the operations; each arm made `iterations` calls.
 ///
 /// # Errors
 /// [`Invalid`] with what was found, expected, and to be done.
-pub fn arms(
-    report: &Report,
-    operation: &str,
-    arms: &[String],
-    iterations: u32,
-) -> Result<Arms, Invalid> {
-    let named = named(report, operation, arms)?;
+pub fn arms(report: &Report, operations: &[Of<'_>], iterations: u32) -> Result<Arms, Invalid> {
+    let arms: Vec<(&str, &str)> = operations
+        .iter()
+        .flat_map(|of| of.arms.iter().map(|arm| (of.operation, arm.as_str())))
+        .collect();
+    let named = named(report, &arms)?;
     let all = Iterations(
         named
             .iter()
@@ -59,7 +68,8 @@ pub fn arms(
         .collect();
     for named in &named {
         if let Some(iteration) = named.iteration {
-            let text = format!("mage:{operation}:{}:{iteration}", arms[named.arm]);
+            let (operation, arm) = arms[named.arm];
+            let text = format!("mage:{operation}:{arm}:{iteration}");
             let range = Range {
                 text,
                 ..named.range.clone()
@@ -102,13 +112,19 @@ pub fn arms(
             report.memory_operations
         ));
     }
-    let mut launches = BTreeMap::new();
-    for (arm, part) in arms.iter().zip(&parts) {
-        let case = Some((operation, arm.as_str()));
-        let found = attribute(part, &Expected { case, ..expected }).map_err(|e| e.under(arm))?;
-        let of_arm =
-            by_launch(&found.kernels, found.launches as usize).map_err(|e| e.under(arm))?;
-        launches.insert(arm.clone(), of_arm);
+    let mut launches: Vec<BTreeMap<String, Vec<Launch>>> =
+        operations.iter().map(|_| BTreeMap::new()).collect();
+    for ((operation, arm), part) in arms.iter().zip(&parts) {
+        let case = Some((*operation, *arm));
+        let place = format!("{operation}.{arm}");
+        let found = attribute(part, &Expected { case, ..expected }).map_err(|e| e.under(&place))?;
+        let of_arm = by_launch(&found.kernels, found.launches as usize);
+        let of_arm = of_arm.map_err(|e| e.under(&place))?;
+        for (of, launches) in operations.iter().zip(&mut launches) {
+            if of.operation == *operation {
+                launches.insert((*arm).to_string(), of_arm.clone());
+            }
+        }
         for note in found.notes {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -119,11 +135,7 @@ pub fn arms(
 }
 
 /// The ladder's ranges in order of start, none of which overlaps another.
-fn named<'a>(
-    report: &'a Report,
-    operation: &str,
-    arms: &[String],
-) -> Result<Vec<Named<'a>>, Invalid> {
+fn named<'a>(report: &'a Report, arms: &[(&str, &str)]) -> Result<Vec<Named<'a>>, Invalid> {
     let mut named: Vec<Named<'a>> = Vec::new();
     for range in report.ranges.iter().flatten() {
         let Some(name) = range.text.strip_prefix(PREFIX) else {
@@ -136,13 +148,10 @@ fn named<'a>(
                 &format!("{PREFIX}<operation>:<arm>:<iteration or {WARMUP}>"),
             ));
         };
-        let arm = arms.iter().position(|known| known == arm);
-        let (Some(arm), true) = (arm, of == operation) else {
-            let known = arms.join(", ");
-            return Err(wrong_range(
-                range,
-                &format!("ranges of {operation} and of {known} alone"),
-            ));
+        let Some(arm) = arms.iter().position(|known| *known == (of, arm)) else {
+            let known: Vec<String> = arms.iter().map(|(of, arm)| format!("{of}:{arm}")).collect();
+            let expected = format!("ranges of {} alone", known.join(", "));
+            return Err(wrong_range(range, &expected));
         };
         let iteration = match call {
             WARMUP => None,
