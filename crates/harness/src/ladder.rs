@@ -5,7 +5,7 @@
 use crate::bench;
 use crate::monitor::{Monitor, NvmlMonitor};
 use crate::verify::{self, Expected};
-use anyhow::bail;
+use anyhow::{Context, bail};
 use mage_evidence::artifact::{GpuState, rotated};
 use mage_evidence::experiment::{Case, Tolerance};
 use mage_evidence::ladder::raw::{AGAIN, Answer, Answers, Called};
@@ -297,16 +297,11 @@ fn check(
         reference: &reference,
         tolerance: target.tolerance,
     };
+    let variants: Vec<&'static Variant> = variants::of(case.name).collect();
+    let mut ready = prepare(target, &variants, inputs, device)?;
+    let again = ready.pop();
     let (mut steps, mut left_out, mut arms) = (Vec::new(), Vec::new(), Vec::new());
-    let mut again = None;
-    for variant in variants::of(case.name) {
-        let ready = match variant.takes(&case.dims) {
-            Err(reason) => Err(reason),
-            Ok(()) => match device.prepare(variant, inputs) {
-                Err(refused) if refused.is_refusal() => Err(refused.to_string()),
-                ready => Ok(ready?),
-            },
-        };
+    for (variant, ready) in variants.into_iter().zip(ready) {
         let mut kernel = match ready {
             Ok(kernel) => kernel,
             Err(reason) => {
@@ -325,12 +320,6 @@ fn check(
         }
         if failed.is_none() {
             arms.push((variant.id.to_string(), kernel));
-            if variant.id == case.variant {
-                again = Some((
-                    format!("{}{AGAIN}", variant.id),
-                    device.prepare(variant, inputs)?,
-                ));
-            }
         }
         steps.push(Called {
             variant: described(root, variant)?,
@@ -339,12 +328,47 @@ fn check(
         });
     }
     // Last, so that the two turns of one variant do not follow each other.
-    arms.extend(again);
+    if let Some(Ok(kernel)) = again
+        && arms.iter().any(|(arm, _)| *arm == case.variant)
+    {
+        arms.push((format!("{}{AGAIN}", case.variant), kernel));
+    }
     Ok(Checked {
         steps,
         left_out,
         arms,
     })
+}
+
+/// Each variant ready to be called, or why it cannot be; last the experiment's own a second time. Where buffers lie has
+/// an effect of its own on a kernel's time: the order in which they are made rotates from capture to capture, so that
+/// it is part of how far captures scatter.
+fn prepare(
+    target: &Target<'_>,
+    variants: &[&'static Variant],
+    inputs: &Inputs,
+    device: &dyn Device,
+) -> anyhow::Result<Vec<Result<Box<dyn Kernel>, String>>> {
+    let name = &target.case.variant;
+    let own = variants.iter().find(|variant| variant.id == name);
+    let own =
+        own.with_context(|| format!("the experiment's variant {name} is none of the operation"))?;
+    let mut places: Vec<(usize, &'static Variant)> =
+        variants.iter().chain([own]).copied().enumerate().collect();
+    let count = places.len();
+    places.rotate_left(first_turn(target.capture) % count);
+    let mut ready = BTreeMap::new();
+    for (place, variant) in places {
+        let kernel = match variant.takes(&target.case.dims) {
+            Err(reason) => Err(reason),
+            Ok(()) => match device.prepare(variant, inputs) {
+                Err(refused) if refused.is_refusal() => Err(refused.to_string()),
+                kernel => Ok(kernel?),
+            },
+        };
+        ready.insert(place, kernel);
+    }
+    Ok(ready.into_values().collect())
 }
 
 /// A variant as the table and its source have it.
@@ -401,6 +425,9 @@ mod tests {
             variant: &'static Variant,
             inputs: &Inputs,
         ) -> Result<Box<dyn Kernel>, LaunchError> {
+            self.log
+                .borrow_mut()
+                .push(format!("prepare {}", variant.id));
             if variant.id == "bias_gelu_bulk" {
                 return Err(LaunchError::WrongDevice {
                     variant: variant.id,
@@ -519,7 +546,8 @@ mod tests {
         let answer = answer.unwrap();
         answer.check().unwrap();
         let start = log.iter().position(|line| line == "collect true").unwrap();
-        assert!(log[..start].iter().all(|line| line.starts_with("check ")));
+        let before = |line: &String| line.starts_with("prepare ") || line.starts_with("check ");
+        assert!(log[..start].iter().all(before));
         assert!(
             !log[..start]
                 .iter()
@@ -579,6 +607,15 @@ mod tests {
         let second = measured(2, false).0.unwrap().order;
         let n = first.len();
         assert_eq!(second[0], first[10 % n]);
+        let prepared = |capture| {
+            let mut log = measured(capture, false).1;
+            log.retain(|line| line.starts_with("prepare "));
+            log
+        };
+        let (first, mut second) = (prepared(1), prepared(2));
+        assert_ne!(first, second, "so do the places of their buffers");
+        second.rotate_right(10 % first.len());
+        assert_eq!(first, second);
         assert_eq!(calls(25, 10, 0), 0..2);
         assert_eq!(calls(25, 10, 9), 22..25);
         let all: Vec<u32> = (0..10).flat_map(|turn| calls(25, 10, turn)).collect();
