@@ -3,18 +3,22 @@
 //!
 //! Derived values (means, medians, kernel times, launches) enter evidence here; artifacts hold none.
 
+pub mod calibration;
 pub mod cli;
+mod counters;
 mod ladder;
 mod profiles;
 mod results;
 pub mod verify;
 
+use crate::counters::Counted;
 use anyhow::{Context, bail};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{Capture, Profile, Run, Samples};
 use mage_evidence::experiment::Experiment;
 use mage_evidence::{
-    hash, ladder as ladder_file, profiles as profiles_file, results as results_file, store,
+    counters as counters_file, hash, ladder as ladder_file, profiles as profiles_file,
+    results as results_file, store,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,6 +37,8 @@ pub struct Artifacts {
     namespace: String,
     events: Events,
     captures: Captures,
+    /// Hardware counters, where they were read.
+    counted: Option<Counted>,
     /// Every variant, where the ladder was measured.
     ladder: Option<ladder::Climbed>,
 }
@@ -54,6 +60,10 @@ impl Artifacts {
         let events = Events::read(&mage_workspace::artifacts(root, namespace))?;
         let captures = Captures::read(&mage_workspace::profile_artifacts(root, namespace))?;
         agree(namespace, &events, &captures)?;
+        let counted = Counted::read(&mage_workspace::counter_artifacts(root, namespace))?;
+        if let Some(counted) = &counted {
+            counted.agree(namespace, &events, &captures)?;
+        }
         let ladder = ladder::Climbed::read(&mage_workspace::ladder_artifacts(root, namespace))?;
         if let Some(ladder) = &ladder {
             ladder.agree(namespace, &events)?;
@@ -62,6 +72,7 @@ impl Artifacts {
             namespace: namespace.to_string(),
             events,
             captures,
+            counted,
             ladder,
         })
     }
@@ -90,6 +101,16 @@ impl Artifacts {
                 text: store::to_json(&profiles)?,
             },
         ];
+        if let Some(counted) = &self.counted {
+            let counters = counters::assemble(counted);
+            counters
+                .check()
+                .context("the evidence made from the counters")?;
+            files.push(File {
+                path: directory.join(counters_file::FILE),
+                text: store::to_json(&counters)?,
+            });
+        }
         if let Some(climbed) = &self.ladder {
             let ladder = ladder::assemble(climbed, &self.events)?;
             ladder

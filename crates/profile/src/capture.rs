@@ -7,10 +7,9 @@ use crate::attribute::{self, Expected, Times};
 use crate::child::{self, Ended, Failure, Task};
 use crate::find::{self, Nsys};
 use crate::sqlite::{self, Report};
-use crate::{environment, text};
+use crate::{answer, environment, text};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{CAPTURE_SCHEMA, Capture};
-use mage_evidence::experiment::check_name;
 use mage_evidence::operation::Operation;
 use mage_workspace::portable;
 use std::ffi::{OsStr, OsString};
@@ -85,9 +84,6 @@ pub(crate) struct Profiled<T> {
     /// Profiler, target and exporter, as they are recorded.
     pub(crate) commands: Vec<Vec<String>>,
 }
-
-/// What a target says in its last line of JSON; none where there is no such line.
-pub(crate) type Line = Option<serde_json::Map<String, serde_json::Value>>;
 
 /// A capture and what is to be said of it.
 #[derive(Debug, Clone, PartialEq)]
@@ -205,8 +201,8 @@ pub enum CaptureError {
 /// [`CaptureError`]; whatever happens, no process and no file is left behind.
 pub fn capture(request: &Request<'_>) -> Result<Captured, CaptureError> {
     let expected = "{} or {\"kernel\": ...}";
-    let profiled = profile(&request.job, request.ranges_required, expected, |line| {
-        variant(request.implementation, line)
+    let profiled = profile(&request.job, request.ranges_required, expected, |stdout| {
+        answer::variant(stdout, request.implementation)
     })?;
     let expected = Expected {
         iterations: request.iterations,
@@ -238,25 +234,8 @@ pub fn capture(request: &Request<'_>) -> Result<Captured, CaptureError> {
     })
 }
 
-/// The variant that the target says ran; needed of `rust`.
-///
-/// # Errors
-/// What the line says in its place.
-fn variant(implementation: &str, line: Line) -> Result<Option<String>, String> {
-    let Some(answer) = line else {
-        return Err("none".to_string());
-    };
-    match answer.get("kernel") {
-        Some(serde_json::Value::String(kernel)) if check_name(kernel).is_ok() => {
-            Ok(Some(kernel.clone()))
-        }
-        None if implementation != "rust" => Ok(None),
-        other => Err(format!("kernel {other:?}")),
-    }
-}
-
-/// Runs one process under the profiler and reads what both left. `read` takes the target's last line, of which
-/// `expected` says what it should hold; with `rows_tell`, rows that pass their checks outweigh the profiler's own exit
+/// Runs one process under the profiler and reads what both left. `read` takes what the target printed, whose
+/// last line should hold what `expected` says; with `rows_tell`, rows that pass their checks outweigh the profiler's own exit
 /// status.
 ///
 /// # Errors
@@ -265,12 +244,12 @@ pub(crate) fn profile<T>(
     job: &Job<'_>,
     rows_tell: bool,
     expected: &'static str,
-    read: impl FnOnce(Line) -> Result<T, String>,
+    read: impl FnOnce(&str) -> Result<T, String>,
 ) -> Result<Profiled<T>, CaptureError> {
     let session = Session::new(job)?;
     let profile_arguments = session.profile_arguments();
     let ended = session.nsys("nsys profile", &profile_arguments)?;
-    let answer = read(last_line(&ended.stdout)).map_err(|found| CaptureError::Unfinished {
+    let answer = read(&ended.stdout).map_err(|found| CaptureError::Unfinished {
         found: text::short(&found, 120),
         expected,
         words: text::last_words(&ended.output()),
@@ -302,15 +281,6 @@ pub(crate) fn profile<T>(
             session.recorded(&export_arguments, true),
         ],
     })
-}
-
-/// The last line that holds a JSON object.
-fn last_line(stdout: &str) -> Line {
-    stdout
-        .lines()
-        .rev()
-        .filter_map(|line| line.get(line.find('{')?..))
-        .find_map(|json| serde_json::from_str(json).ok())
 }
 
 /// What the profiler and the target left, where both did their part.

@@ -1,11 +1,14 @@
 //! Every variant of an experiment's operations, captured side by side: one process and one capture hold them all,
 //! operation by operation. A directory under the ladder's name is complete.
 
+use crate::answer;
 use crate::attribute::{self, Of};
-use crate::capture::{self, CaptureError, Job, Line};
+use crate::capture::{self, CaptureError, Job};
 use crate::error::Error;
 use crate::find::{self, Nsys};
-use crate::run::{Event, absolute, by_flag, cases, inputs_and_harness, of_case, profiler_words};
+use crate::run::{
+    Event, absolute, by_flag, cases, check_harness, check_inputs, of_case, profiler_words,
+};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::Build;
 use mage_evidence::experiment::{Case, Experiment, Ladder, check_name};
@@ -164,7 +167,8 @@ impl<'a> Plan<'a> {
         let namespace = options.namespace.clone().unwrap_or(experiment.name.clone());
         check_name(&namespace).map_err(|invalid| invalid.under("--namespace"))?;
         let cases = cases(&experiment, options.operations.as_deref())?;
-        inputs_and_harness(&experiment, &options.inputs, &options.harness)?;
+        check_inputs(&options.inputs, &experiment)?;
+        check_harness(&options.harness)?;
         let spec = store::read_bytes(&Experiment::path(root, &experiment.name))?;
         let target = store::read_bytes(&options.harness)?;
         let directory = match &options.output {
@@ -222,7 +226,7 @@ impl<'a> Plan<'a> {
 
     fn capture(&self, index: u32, job: &Job<'_>) -> Result<(Vec<Capture>, String), CaptureError> {
         let expected = "what was called, as `mage-harness ladder` prints it";
-        let profiled = capture::profile(job, true, expected, |line| self.answers(line))?;
+        let profiled = capture::profile(job, true, expected, |stdout| self.answers(stdout))?;
         let Answers { answers } = profiled.answer;
         let operations: Vec<Of<'_>> = answers
             .iter()
@@ -279,8 +283,8 @@ impl<'a> Plan<'a> {
     ///
     /// # Errors
     /// What it says in its place.
-    fn answers(&self, line: Line) -> Result<Answers, String> {
-        let line = line.ok_or("none")?;
+    fn answers(&self, stdout: &str) -> Result<Answers, String> {
+        let line = answer::last(stdout).ok_or("none")?;
         let answers: Answers =
             serde_json::from_value(line.into()).map_err(|error| error.to_string())?;
         for answer in &answers.answers {

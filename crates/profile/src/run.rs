@@ -222,7 +222,8 @@ impl<'a> Plan<'a> {
         check_name(&namespace).map_err(|invalid| invalid.under("--namespace"))?;
         let cases = cases(&experiment, options.operations.as_deref())?;
         let implementations = implementations(&experiment, options.implementations.as_deref())?;
-        inputs_and_harness(&experiment, &options.inputs, &options.harness)?;
+        check_inputs(&options.inputs, &experiment)?;
+        check_harness(&options.harness)?;
         let mut steps = Vec::new();
         for index in 1..=protocol.captures {
             for case in &cases {
@@ -309,14 +310,7 @@ impl<'a> Plan<'a> {
         option("--iterations", self.iterations.to_string().into());
         option("--warmup", self.warmup.to_string().into());
         if let Some(python) = &self.options.python {
-            // A bare name is looked up in PATH.
-            let bare = python.components().count() == 1 && !python.is_absolute();
-            let python = if bare {
-                python.clone()
-            } else {
-                absolute(python)
-            };
-            option("--python", python.into());
+            option("--python", interpreter(python).into());
         }
         words
     }
@@ -343,36 +337,44 @@ pub(crate) fn of_case(case: &str, source: CaptureError) -> Error {
     }
 }
 
-/// Refuses a directory of inputs or a program that is not there.
-pub(crate) fn inputs_and_harness(
-    experiment: &Experiment,
-    inputs: &Path,
-    harness: &Path,
-) -> Result<(), Invalid> {
-    if !inputs.is_dir() {
-        return Err(Invalid::new(
-            "--inputs",
-            format!("{}, which is no directory", inputs.display()),
-            "the directory of input files",
-        )
-        .help(format!(
-            "write them with `mage-harness inputs --experiment {} --output DIR`",
-            experiment.name
-        )));
-    }
-    if !harness.is_file() {
-        return Err(Invalid::new(
-            "--harness",
-            format!("{}, which is no file", harness.display()),
-            "the program mage-harness",
-        )
-        .help("build it with `cargo build --release -p mage-harness`, or name it"));
-    }
-    Ok(())
-}
-
 pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// The interpreter as the target is given it; a bare name is looked up in PATH.
+pub(crate) fn interpreter(python: &Path) -> PathBuf {
+    let bare = python.components().count() == 1 && !python.is_absolute();
+    match bare {
+        true => python.to_path_buf(),
+        false => absolute(python),
+    }
+}
+
+pub(crate) fn check_inputs(inputs: &Path, experiment: &Experiment) -> Result<(), Invalid> {
+    if inputs.is_dir() {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        "--inputs",
+        format!("{}, which is no directory", inputs.display()),
+        "the directory of input files",
+    )
+    .help(format!(
+        "write them with `mage-harness inputs --experiment {} --output DIR`",
+        experiment.name
+    )))
+}
+
+pub(crate) fn check_harness(harness: &Path) -> Result<(), Invalid> {
+    if harness.is_file() {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        "--harness",
+        format!("{}, which is no file", harness.display()),
+        "the program mage-harness",
+    )
+    .help("build it with `cargo build --release -p mage-harness`, or name it"))
 }
 
 pub(crate) fn cases(
@@ -401,7 +403,7 @@ pub(crate) fn cases(
         .collect())
 }
 
-fn implementations(
+pub(crate) fn implementations(
     experiment: &Experiment,
     wanted: Option<&[String]>,
 ) -> Result<Vec<String>, Invalid> {

@@ -2,6 +2,7 @@
 
 use crate::results as results_directory;
 use mage_evidence::Invalid;
+use mage_evidence::counters::{self, Counters};
 use mage_evidence::experiment::Experiment;
 use mage_evidence::ladder::{self, Ladder};
 use mage_evidence::profiles::{self, Profiles};
@@ -62,6 +63,21 @@ impl Evidence {
             summary,
         })
     }
+}
+
+/// The checked hardware counters of a namespace; none where it has none.
+///
+/// # Errors
+/// [`StoreError`] naming the file and the field.
+pub fn counters(root: &Path, namespace: &str) -> Result<Option<Counters>, StoreError> {
+    let file = results_directory(root, namespace).join(counters::FILE);
+    if !file.exists() {
+        return Ok(None);
+    }
+    let counters: Counters = store::read_json(&file)?;
+    counters.check().map_err(|e| e.in_file(&file))?;
+    same_namespace(Some(&counters.provenance.namespace), namespace, &file)?;
+    Ok(Some(counters))
 }
 
 /// Names of all namespaces with evidence below `root`, sorted.

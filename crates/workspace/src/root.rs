@@ -42,6 +42,12 @@ pub fn profile_artifacts(root: &Path, namespace: &str) -> PathBuf {
         .join(format!("{namespace}-kernels-nsys"))
 }
 
+/// `artifacts/<ns>-kernels-ncu`, what the profiler leaves of hardware counters.
+pub fn counter_artifacts(root: &Path, namespace: &str) -> PathBuf {
+    root.join("artifacts")
+        .join(format!("{namespace}-kernels-ncu"))
+}
+
 /// `artifacts/<ns>-ladder`, what the profiler leaves of every variant.
 pub fn ladder_artifacts(root: &Path, namespace: &str) -> PathBuf {
     root.join("artifacts").join(format!("{namespace}-ladder"))

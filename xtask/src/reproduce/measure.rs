@@ -5,7 +5,7 @@ use crate::{ladder, programs, python};
 use anyhow::{Context, bail};
 use mage_evidence::experiment::Experiment;
 use mage_kernels::launch::Gpu;
-use mage_profile::find;
+use mage_profile::{find, ncu};
 use std::path::Path;
 use std::process::Command;
 
@@ -24,6 +24,7 @@ pub fn measure(
         mage_workspace::artifacts(root, &namespace),
         mage_workspace::profile_artifacts(root, &namespace),
         mage_workspace::ladder_artifacts(root, &namespace),
+        mage_workspace::counter_artifacts(root, &namespace),
         mage_workspace::results(root, &namespace),
         mage_workspace::ladder_page(root, &namespace),
         mage_workspace::figures(root, &namespace),
@@ -39,6 +40,14 @@ pub fn measure(
     let nsys = find::find(arguments.nsys.as_deref())
         .map_err(|error| anyhow::anyhow!("{error}"))
         .context("kernel times need Nsight Systems; `cargo xtask doctor` says more")?;
+    let ncu = match arguments.counters {
+        true => Some(
+            ncu::find(arguments.ncu.as_deref())
+                .map_err(anyhow::Error::msg)
+                .context("--counters needs Nsight Compute; `cargo xtask doctor` says more")?,
+        ),
+        false => None,
+    };
     programs::build(root)?;
     let python = python::prepare(root, arguments.python.as_deref())?;
     println!(
@@ -89,6 +98,9 @@ pub fn measure(
     if experiment.ladder.is_some() {
         climb(root, &experiment.name, &namespace, &harness, &nsys.path)?;
     }
+    if let Some(ncu) = ncu {
+        counters(root, experiment, &namespace, &ncu.path, &harness, &python)?;
+    }
     let evidence = mage_export::evidence(root, &namespace)?;
     mage_export::write(root, &evidence)?;
     let outputs = mage_plot::draw(root, &namespace)?;
@@ -127,6 +139,37 @@ fn climb(
     .with_context(|| {
         format!(
             "samples and captures of {namespace} are whole and kept; go on with: mage-profile ladder --experiment {experiment} --namespace {namespace} --inputs artifacts/{namespace}-kernels/inputs, then mage-export --namespace {namespace}, then cargo xtask figures --namespace {namespace}"
+        )
+    })
+}
+
+/// The hardware counters of what was just measured.
+fn counters(
+    root: &Path,
+    experiment: &Experiment,
+    namespace: &str,
+    ncu: &Path,
+    harness: &Path,
+    python: &Path,
+) -> anyhow::Result<()> {
+    let inputs = mage_workspace::artifacts(root, namespace).join("inputs");
+    programs::run(
+        Command::new(programs::path("mage-profile")?)
+            .current_dir(root)
+            .args(["counters", "--experiment", &experiment.name])
+            .args(["--namespace", namespace])
+            .arg("--inputs")
+            .arg(inputs)
+            .arg("--harness")
+            .arg(harness)
+            .arg("--python")
+            .arg(python)
+            .arg("--ncu")
+            .arg(ncu),
+    )
+    .with_context(|| {
+        format!(
+            "samples and captures of {namespace} are whole and kept; go on without counters: mage-export --namespace {namespace}, then mage-plot --namespace {namespace}"
         )
     })
 }

@@ -29,6 +29,12 @@ pub struct Arguments {
     /// Nsight Systems' nsys; found by default.
     #[arg(long)]
     nsys: Option<PathBuf>,
+    /// When measuring: also read hardware counters, with Nsight Compute.
+    #[arg(long)]
+    counters: bool,
+    /// Nsight Compute's ncu; found by default.
+    #[arg(long, requires = "counters")]
+    ncu: Option<PathBuf>,
 }
 
 /// Measures or replays, and prints the table.

@@ -52,13 +52,14 @@ pub fn entries(root: &Path, directory: &Path) -> anyhow::Result<Vec<(String, boo
     Ok(names)
 }
 
-/// Start of the name of a directory of hardware counters, which are no namespace's.
+/// Start of the name of a directory of hardware counters of variants, which are no namespace's.
 const COUNTERS: &str = "structure-";
 
 /// The namespace whose artifacts a directory of this name holds.
 pub fn namespace_of(directory: &str) -> Option<&str> {
     directory
         .strip_suffix("-kernels-nsys")
+        .or_else(|| directory.strip_suffix("-kernels-ncu"))
         .or_else(|| directory.strip_suffix("-kernels"))
         .or_else(|| directory.strip_suffix("-ladder"))
 }
@@ -81,7 +82,7 @@ pub fn beside(root: &Path, report: &mut Report) -> anyhow::Result<()> {
             report.add(
                 Kind::Extra,
                 path,
-                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-ladder), expected none; remove it",
+                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-kernels-ncu, <ns>-ladder), expected none; remove it",
             );
         }
     }
@@ -105,15 +106,21 @@ pub fn account(
     report: &mut Report,
 ) -> anyhow::Result<Read> {
     let mut read = Read::default();
-    let mut parts = vec![
+    let mut pairs = vec![
         (&places.results_file, &places.events),
         (&places.profiles_file, &places.captures),
     ];
-    // Not every namespace has a ladder; where there is one, both its artifacts and its evidence have to be there.
-    if root.join(&places.ladder_file).exists() || root.join(&places.ladder).exists() {
-        parts.push((&places.ladder_file, &places.ladder));
+    // Counters and a ladder may be absent, but not the evidence without the artifacts, nor they without it.
+    for (evidence, artifacts) in [
+        (&places.counters_file, &places.counted),
+        (&places.ladder_file, &places.ladder),
+    ] {
+        if root.join(evidence).exists() || root.join(artifacts).exists() {
+            pairs.push((evidence, artifacts));
+        }
     }
-    for (evidence, artifacts) in parts {
+    let known: Vec<&PathBuf> = pairs.iter().map(|(evidence, _)| *evidence).collect();
+    for (evidence, artifacts) in pairs {
         let named = named(root, evidence, &mut read, report);
         for (name, expected) in named.iter().flatten() {
             let path = artifacts.join(name);
@@ -132,11 +139,6 @@ pub fn account(
         }
     }
     if let Some(directory) = places.results_file.parent() {
-        let known = [
-            &places.results_file,
-            &places.profiles_file,
-            &places.ladder_file,
-        ];
         for (path, plain) in walk(root, directory)? {
             if !known.contains(&&path) {
                 report.add(Kind::Extra, path, "found a file that is no evidence, expected the evidence files alone; remove it");
@@ -329,6 +331,7 @@ mod tests {
         assert_eq!(namespace_of("mage-001-kernels"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels-nsys"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-ladder"), Some("mage-001"));
+        assert_eq!(namespace_of("mage-001-kernels-ncu"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels.partial"), None);
         assert_eq!(namespace_of("notes"), None);
     }

@@ -7,6 +7,7 @@
 //! nothing with the exporter. Where both artifacts and evidence were changed together and in agreement, only
 //! the history of the repository can tell.
 
+mod counters_again;
 mod files;
 mod finding;
 mod ladder;
@@ -17,7 +18,7 @@ mod sources;
 pub use finding::{Finding, Kind};
 
 use mage_evidence::experiment::check_name;
-use mage_evidence::{ladder as ladder_file, profiles, results, store};
+use mage_evidence::{counters, ladder as ladder_file, profiles, results, store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -170,6 +171,9 @@ struct Places {
     results_file: PathBuf,
     profiles_file: PathBuf,
     ladder_file: PathBuf,
+    /// Where a namespace has counters, which it need not have.
+    counted: PathBuf,
+    counters_file: PathBuf,
 }
 
 impl Places {
@@ -183,6 +187,8 @@ impl Places {
             results_file: results.join(results::FILE),
             profiles_file: results.join(profiles::FILE),
             ladder_file: results.join(ladder_file::FILE),
+            counted: mage_workspace::counter_artifacts(here, namespace),
+            counters_file: results.join(counters::FILE),
         }
     }
 }
@@ -195,6 +201,7 @@ fn one(root: &Path, namespace: &str, report: &mut Report) -> anyhow::Result<()> 
     again(root, namespace, &places, &read, &mut proved, report);
     numbers::check(&places, &read, &mut proved, report);
     ladder::numbers(&places, &read, &mut proved, report);
+    counters_again::check(&places, &read, &mut proved, report);
     // What the evidence says of itself is worth reading only where it is whole.
     if report.findings.len() == before {
         provenance::check(root, &places, &mut proved, report)?;
