@@ -15,12 +15,17 @@ struct Copy {
 }
 
 /// Where the files of a namespace are.
-fn of_namespace(name: &str) -> [PathBuf; 3] {
-    [
+fn of_namespace(name: &str) -> Vec<PathBuf> {
+    let mut places = vec![
         Path::new("docs/assets/results").join(name),
         format!("artifacts/{name}-kernels").into(),
         format!("artifacts/{name}-kernels-nsys").into(),
-    ]
+    ];
+    for kind in ["kernels-ncu", "ladder"] {
+        let place = PathBuf::from(format!("artifacts/{name}-{kind}"));
+        places.extend(root().join(&place).exists().then_some(place));
+    }
+    places
 }
 
 /// Where the files are that are no namespace's.

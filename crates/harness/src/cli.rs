@@ -1,9 +1,9 @@
 //! The command line of `mage-harness`.
 
-use crate::{ab, bench, capture, check, cpu, inputs, interrupt, limits, run, worker};
+use crate::{ab, bench, capture, check, cpu, inputs, interrupt, ladder, limits, run, worker};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mage_evidence::experiment::{self, Experiment};
+use mage_evidence::experiment::{self, Case, Experiment, Protocol};
 use mage_evidence::operation::Operation;
 use mage_evidence::{Invalid, store};
 use mage_kernels::launch::Gpu;
@@ -36,6 +36,8 @@ enum Verb {
     Inputs(InputsArguments),
     /// Call one case inside a profiler's range (run by mage-profile).
     Capture(CaptureArguments),
+    /// Call every kernel variant inside a profiler's range (run by mage-profile).
+    Ladder(LadderArguments),
     /// Launch what measures the device's limits, each inside a profiler's range (run by mage-profile).
     Limits(LimitsArguments),
     /// List the kernel variants.
@@ -165,6 +167,28 @@ struct CaptureArguments {
 }
 
 #[derive(Debug, Args)]
+struct LadderArguments {
+    /// Experiment whose operations, dims and tolerance.
+    #[arg(long)]
+    experiment: String,
+    /// Operations whose variants, comma-separated; all of the experiment's by default.
+    #[arg(long, value_delimiter = ',')]
+    ops: Vec<Operation>,
+    /// Directory of inputs.
+    #[arg(long)]
+    inputs: PathBuf,
+    /// Which capture this is, counted from 1; the order of the variants goes on from the one before.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    capture: u32,
+    /// Measured calls a variant.
+    #[arg(long)]
+    iterations: Option<u32>,
+    /// Calls of a variant before each of its turns.
+    #[arg(long)]
+    warmup: Option<u32>,
+}
+
+#[derive(Debug, Args)]
 struct LimitsArguments {
     /// File to write: the device, and what is launched in which order.
     #[arg(long)]
@@ -193,6 +217,7 @@ pub fn main(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(())
         }
         Verb::Capture(arguments) => capture_case(&root, arguments),
+        Verb::Ladder(arguments) => climb(&root, arguments),
         Verb::Limits(arguments) => limits::run(&arguments.plan, arguments.warmup),
         Verb::Variants => {
             print!("{}", variants_table());
@@ -351,16 +376,8 @@ fn operations_of(variants: &[String]) -> Result<Vec<Operation>, Invalid> {
 
 fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> {
     let experiment = load(root, &arguments.experiment)?;
-    let case = experiment.case(arguments.op).with_context(|| {
-        format!(
-            "--op: found {}, expected an operation of {}",
-            arguments.op, experiment.name
-        )
-    })?;
-    let mut protocol = experiment.protocol;
-    protocol.capture_iterations = arguments.iterations.unwrap_or(protocol.capture_iterations);
-    protocol.warmup = arguments.warmup.unwrap_or(protocol.warmup);
-    protocol.check().map_err(|e| flag(e, "--"))?;
+    let case = case(&experiment, arguments.op)?;
+    let protocol = protocol(&experiment, arguments.iterations, arguments.warmup)?;
     chosen(
         "--implementation",
         &experiment.implementations,
@@ -376,6 +393,47 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
         python: worker::interpreter(root, arguments.python.as_deref()),
     };
     capture::run(root, case, &target)
+}
+
+fn climb(root: &Path, arguments: LadderArguments) -> anyhow::Result<()> {
+    let experiment = load(root, &arguments.experiment)?;
+    let protocol = protocol(&experiment, arguments.iterations, arguments.warmup)?;
+    let all: Vec<Operation> = experiment.operations.iter().map(|c| c.name).collect();
+    let targets = chosen("--ops", &all, &arguments.ops)?
+        .into_iter()
+        .map(|op| {
+            Ok(ladder::Target {
+                case: case(&experiment, op)?,
+                tolerance: experiment.tolerance,
+                capture: arguments.capture,
+                iterations: protocol.capture_iterations,
+                warmup: protocol.warmup,
+            })
+        })
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    println!("{}", ladder::run(root, &targets, &arguments.inputs)?);
+    Ok(())
+}
+
+/// The case of an operation.
+fn case(experiment: &Experiment, op: Operation) -> anyhow::Result<&Case> {
+    experiment.case(op).with_context(|| {
+        let name = &experiment.name;
+        format!("--op: found {op}, expected an operation of {name}")
+    })
+}
+
+/// The experiment's calls in a capture, with what the command line changed.
+fn protocol(
+    experiment: &Experiment,
+    iterations: Option<u32>,
+    warmup: Option<u32>,
+) -> Result<Protocol, Invalid> {
+    let mut protocol = experiment.protocol;
+    protocol.capture_iterations = iterations.unwrap_or(protocol.capture_iterations);
+    protocol.warmup = warmup.unwrap_or(protocol.warmup);
+    protocol.check().map_err(|e| flag(e, "--"))?;
+    Ok(protocol)
 }
 
 /// The table of variants, one a line.

@@ -8,14 +8,7 @@ use mage_evidence::experiment::check_name;
 /// # Errors
 /// What there was instead.
 pub(crate) fn variant(stdout: &str, implementation: &str) -> Result<Option<String>, String> {
-    let answer = stdout
-        .lines()
-        .rev()
-        .filter_map(|line| line.get(line.find('{')?..))
-        .find_map(|json| {
-            serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(json).ok()
-        });
-    let found = match answer {
+    let found = match last(stdout) {
         None => "none".to_string(),
         Some(answer) => match answer.get("kernel") {
             Some(serde_json::Value::String(kernel)) if check_name(kernel).is_ok() => {
@@ -26,4 +19,13 @@ pub(crate) fn variant(stdout: &str, implementation: &str) -> Result<Option<Strin
         },
     };
     Err(text::short(&found, 120))
+}
+
+/// The last line that holds a JSON object.
+pub(crate) fn last(stdout: &str) -> Option<serde_json::Map<String, serde_json::Value>> {
+    stdout
+        .lines()
+        .rev()
+        .filter_map(|line| line.get(line.find('{')?..))
+        .find_map(|json| serde_json::from_str(json).ok())
 }

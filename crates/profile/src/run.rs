@@ -1,6 +1,6 @@
 //! Every capture of an experiment, written so that a directory under the profile's name is complete.
 
-use crate::capture::{self, CaptureError, Captured, Request};
+use crate::capture::{self, CaptureError, Captured, Job, Request};
 use crate::error::Error;
 use crate::find::{self, Nsys};
 use mage_evidence::Invalid;
@@ -9,6 +9,7 @@ use mage_evidence::artifact::{
 };
 use mage_evidence::experiment::{Case, Experiment, check_name};
 use mage_evidence::hash::sha256_hex;
+use mage_evidence::ladder::raw::Capture as LadderCapture;
 use mage_evidence::operation::Operation;
 use mage_evidence::store;
 use mage_workspace::{NewDirectory, discard, now, profile_artifacts, remove_cut_writes};
@@ -16,6 +17,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+/// How long processes may go on after the profiler has ended, where nothing else is said.
+pub const GRACE: Duration = Duration::from_secs(3);
 
 /// What to profile and how; what is none is as the experiment says.
 #[derive(Debug, Clone)]
@@ -80,7 +84,7 @@ impl Options {
             harness,
             python: None,
             timeout: Duration::from_secs(300),
-            grace: Duration::from_secs(3),
+            grace: GRACE,
             keep_reports: None,
             allowed_outside: Vec::new(),
             without_ranges: false,
@@ -99,6 +103,8 @@ pub enum Event<'a> {
     Starts(&'a str),
     /// It is done and written.
     Done(&'a str, &'a Captured),
+    /// A capture of a ladder is done and written.
+    Climbed(&'a str, &'a LadderCapture),
     /// The run ended early: where its complete captures are kept, and how many.
     Kept(&'a Path, usize),
 }
@@ -169,7 +175,8 @@ pub fn run(
         match captured {
             Ok(captured) => {
                 if captures.len() == kept {
-                    profile.profiler = profiler_words(&nsys, &captured);
+                    let (schema, driver) = (&captured.schema_version, &captured.driver);
+                    profile.profiler = profiler_words(&nsys, schema.as_deref(), driver.as_deref());
                 }
                 captures.push(captured.capture);
             }
@@ -218,12 +225,12 @@ struct Left {
 }
 
 /// The profiler's version, the export's schema and the driver, as far as they are known.
-fn profiler_words(nsys: &Nsys, first: &Captured) -> String {
+pub(crate) fn profiler_words(nsys: &Nsys, schema: Option<&str>, driver: Option<&str>) -> String {
     let mut words = nsys.version.clone();
-    if let Some(version) = &first.schema_version {
+    if let Some(version) = schema {
         words.push_str(&format!(", export schema {version}"));
     }
-    if let Some(driver) = &first.driver {
+    if let Some(driver) = driver {
         words.push_str(&format!(", {driver}"));
     }
     words
@@ -272,14 +279,7 @@ impl<'a> Plan<'a> {
         protocol.captures = options.captures.unwrap_or(protocol.captures);
         protocol.capture_iterations = options.iterations.unwrap_or(protocol.capture_iterations);
         protocol.warmup = options.warmup.unwrap_or(protocol.warmup);
-        protocol.check().map_err(|mut invalid| {
-            let flag = match invalid.field.as_str() {
-                "capture_iterations" => "iterations",
-                other => other,
-            };
-            invalid.field = format!("--{flag}");
-            invalid
-        })?;
+        protocol.check().map_err(by_flag)?;
         let namespace = options.namespace.clone().unwrap_or(experiment.name.clone());
         check_name(&namespace).map_err(|invalid| invalid.under("--namespace"))?;
         let cases = cases(&experiment, options.operations.as_deref())?;
@@ -434,10 +434,18 @@ impl<'a> Plan<'a> {
             return Err(Error::Interrupted);
         }
         let target = self.target(step);
+        let case = format!("{}-{}-{}", step.case.name, step.implementation, step.index);
         let request = Request {
-            nsys,
-            target: &target,
-            root: &self.options.root,
+            job: Job {
+                name: &case,
+                nsys,
+                target: &target,
+                root: &self.options.root,
+                timeout: self.options.timeout,
+                grace: self.options.grace,
+                keep: self.options.keep_reports.as_deref(),
+                stop,
+            },
             operation: step.case.name,
             dims: &step.case.dims,
             implementation: &step.implementation,
@@ -445,20 +453,9 @@ impl<'a> Plan<'a> {
             iterations: self.iterations,
             ranges_required: !self.options.without_ranges,
             allowed_outside: &self.options.allowed_outside,
-            timeout: self.options.timeout,
-            grace: self.options.grace,
-            keep: self.options.keep_reports.as_deref(),
-            stop,
         };
-        let case = capture::case_name(&request);
         tell(Event::Starts(&case));
-        let captured = capture::capture(&request).map_err(|source| match source {
-            CaptureError::Interrupted => Error::Interrupted,
-            source => Error::Capture {
-                case: case.clone(),
-                source: Box::new(source),
-            },
-        })?;
+        let captured = capture::capture(&request).map_err(|source| of_case(&case, source))?;
         let path = partial.join(CAPTURES).join(format!("{case}.json"));
         store::write_json(&path, &captured.capture)?;
         tell(Event::Done(&case, &captured));
@@ -480,6 +477,27 @@ impl<'a> Plan<'a> {
             option("--python", interpreter(python).into());
         }
         words
+    }
+}
+
+/// Names a refused number of the protocol by its flag.
+pub(crate) fn by_flag(mut invalid: Invalid) -> Invalid {
+    let flag = match invalid.field.as_str() {
+        "capture_iterations" => "iterations",
+        other => other,
+    };
+    invalid.field = format!("--{flag}");
+    invalid
+}
+
+/// The error of one capture.
+pub(crate) fn of_case(case: &str, source: CaptureError) -> Error {
+    match source {
+        CaptureError::Interrupted => Error::Interrupted,
+        source => Error::Capture {
+            case: case.to_string(),
+            source: Box::new(source),
+        },
     }
 }
 

@@ -62,6 +62,7 @@ pub fn namespace_of(directory: &str) -> Option<&str> {
         .strip_suffix("-kernels-nsys")
         .or_else(|| directory.strip_suffix("-kernels-ncu"))
         .or_else(|| directory.strip_suffix("-kernels"))
+        .or_else(|| directory.strip_suffix("-ladder"))
 }
 
 /// Finds what lies beside the namespaces.
@@ -79,7 +80,7 @@ pub fn beside(root: &Path, report: &mut Report) -> anyhow::Result<()> {
             report.add(
                 Kind::Extra,
                 path,
-                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-kernels-ncu), no study's (calibration-*) and no counters (structure-*), expected none; remove it",
+                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-kernels-ncu, <ns>-ladder), no study's (calibration-*) and no counters (structure-*), expected none; remove it",
             );
         }
     }
@@ -107,9 +108,14 @@ pub fn account(
         (&places.results_file, &places.events),
         (&places.profiles_file, &places.captures),
     ];
-    // Counters may be absent, but not one without the other.
-    if root.join(&places.counters_file).exists() || root.join(&places.counted).exists() {
-        pairs.push((&places.counters_file, &places.counted));
+    // Counters and a ladder may be absent, but not the evidence without the artifacts, nor they without it.
+    for (evidence, artifacts) in [
+        (&places.counters_file, &places.counted),
+        (&places.ladder_file, &places.ladder),
+    ] {
+        if root.join(evidence).exists() || root.join(artifacts).exists() {
+            pairs.push((evidence, artifacts));
+        }
     }
     let known: Vec<&PathBuf> = pairs.iter().map(|(evidence, _)| *evidence).collect();
     for (evidence, artifacts) in pairs {
@@ -341,6 +347,7 @@ mod tests {
     fn artifact_directories_name_their_namespace() {
         assert_eq!(namespace_of("mage-001-kernels"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels-nsys"), Some("mage-001"));
+        assert_eq!(namespace_of("mage-001-ladder"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels-ncu"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels.partial"), None);
         assert_eq!(namespace_of("notes"), None);

@@ -58,8 +58,10 @@ pub(super) struct Check<'a> {
     file: &'a Path,
     wrong: Vec<(Kind, String)>,
     numbers: usize,
-    checks: usize,
-    kernels: usize,
+    /// Full-output checks that passed.
+    pub(super) checks: usize,
+    /// Captured kernels.
+    pub(super) kernels: usize,
 }
 
 impl<'a> Check<'a> {
@@ -87,6 +89,11 @@ impl<'a> Check<'a> {
         proved.kernels += self.kernels;
     }
 
+    /// Something that is wrong.
+    pub(super) fn wrong(&mut self, kind: Kind, text: String) {
+        self.wrong.push((kind, text));
+    }
+
     /// Two values that have to be the same JSON.
     pub(super) fn same(&mut self, field: &str, found: &Value, expected: &Value) {
         self.numbers += 1;
@@ -100,10 +107,13 @@ impl<'a> Check<'a> {
 
     /// A computed number.
     pub(super) fn number(&mut self, field: &str, found: &Value, expected: f64) {
+        self.within(field, found, expected, ROUNDING * expected.abs());
+    }
+
+    /// A computed number that may differ by so much.
+    pub(super) fn within(&mut self, field: &str, found: &Value, expected: f64, by: f64) {
         self.numbers += 1;
-        let close = found
-            .as_f64()
-            .is_some_and(|f| (f - expected).abs() <= ROUNDING * expected.abs());
+        let close = found.as_f64().is_some_and(|f| (f - expected).abs() <= by);
         if !close || !expected.is_finite() {
             self.wrong.push((
                 Kind::Number,
@@ -395,7 +405,7 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 /// Microseconds, summed in whole femtoseconds, in which order does not matter.
-fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     let femtoseconds: i128 = values.iter().map(|v| (v * 1e9).round() as i128).sum();
     femtoseconds as f64 / 1e9 / values.len() as f64
 }

@@ -158,6 +158,7 @@ pub fn plan(output: &Path) -> Plan {
             seed: 7,
             implementations,
             protocol,
+            ladder: None,
             tolerance: Tolerance {
                 rtol: 1e-4,
                 atol: 1e-4,
