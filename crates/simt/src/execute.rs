@@ -36,9 +36,7 @@ macro_rules! kernels {
 
 kernels! {
     bias_gelu
-    bias_gelu_exact
     bias_gelu_few
-    bias_gelu_fine
     bias_gelu_full
     bias_gelu_once
     bias_gelu_pair
@@ -47,7 +45,6 @@ kernels! {
     bias_gelu_rows
     bias_gelu_share
     bias_gelu_stream
-    bias_gelu_swift
     bias_gelu_two
     bias_gelu_wave
     copy_full

@@ -13,14 +13,12 @@ use std::collections::BTreeSet;
 use std::num::NonZero;
 
 /// Dims that each variant takes that runs here, small ones with tails where it takes those.
-const DIMS: [(&str, &[u32]); 40] = [
+const DIMS: [(&str, &[u32]); 37] = [
     ("tiled_matmul", &[35, 50, 41]),
     ("tiled_matmul_registers", &[128, 64, 96]),
     ("tiled_matmul_8x4", &[128, 192, 64]),
     ("bias_gelu", &[7, 150]),
-    ("bias_gelu_exact", &[7, 768]),
     ("bias_gelu_few", &[25, 400]),
-    ("bias_gelu_fine", &[13, 300]),
     ("bias_gelu_full", &[25, 400]),
     ("bias_gelu_once", &[16, 100]),
     ("bias_gelu_pair", &[6, 100]),
@@ -29,7 +27,6 @@ const DIMS: [(&str, &[u32]); 40] = [
     ("bias_gelu_rows", &[16, 100]),
     ("bias_gelu_share", &[6, 100]),
     ("bias_gelu_stream", &[25, 400]),
-    ("bias_gelu_swift", &[7, 768]),
     ("bias_gelu_two", &[7, 148]),
     ("bias_gelu_wave", &[16, 100]),
     ("copy_full", &[25, 400]),

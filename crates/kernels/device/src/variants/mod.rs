@@ -5,12 +5,8 @@
 
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu"))]
 pub mod bias_gelu;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_exact"))]
-pub mod bias_gelu_exact;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_few"))]
 pub mod bias_gelu_few;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_fine"))]
-pub mod bias_gelu_fine;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_full"))]
 pub mod bias_gelu_full;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_once"))]
@@ -27,8 +23,6 @@ pub mod bias_gelu_rows;
 pub mod bias_gelu_share;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_stream"))]
 pub mod bias_gelu_stream;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_swift"))]
-pub mod bias_gelu_swift;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_two"))]
 pub mod bias_gelu_two;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_wave"))]
