@@ -523,7 +523,7 @@ pub static VARIANTS: &[Variant] = &[
         operation: Operation::Gelu,
         parent: Some("bias_gelu_pair"),
         introduced: "limit-001",
-        status: Status::Rejected,
+        status: Status::Retained,
         block: [64, 8, 1],
         resident_blocks: 4,
         static_shared_bytes: 0,
