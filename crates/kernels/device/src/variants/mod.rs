@@ -5,26 +5,14 @@
 
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu"))]
 pub mod bias_gelu;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_broad"))]
-pub mod bias_gelu_broad;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_exact"))]
-pub mod bias_gelu_exact;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_few"))]
 pub mod bias_gelu_few;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_fine"))]
-pub mod bias_gelu_fine;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_flat"))]
-pub mod bias_gelu_flat;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_full"))]
 pub mod bias_gelu_full;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_mix"))]
-pub mod bias_gelu_mix;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_once"))]
 pub mod bias_gelu_once;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_pair"))]
 pub mod bias_gelu_pair;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_past"))]
-pub mod bias_gelu_past;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_quad"))]
 pub mod bias_gelu_quad;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_row"))]
@@ -33,16 +21,8 @@ pub mod bias_gelu_row;
 pub mod bias_gelu_rows;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_share"))]
 pub mod bias_gelu_share;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_slab"))]
-pub mod bias_gelu_slab;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_stream"))]
 pub mod bias_gelu_stream;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_strip"))]
-pub mod bias_gelu_strip;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_swift"))]
-pub mod bias_gelu_swift;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_tall"))]
-pub mod bias_gelu_tall;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_two"))]
 pub mod bias_gelu_two;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_wave"))]
@@ -53,8 +33,6 @@ pub mod copy_full;
 pub mod copy_pair;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_rows"))]
 pub mod copy_rows;
-#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_slab"))]
-pub mod copy_slab;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_two"))]
 pub mod copy_two;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_wide"))]
