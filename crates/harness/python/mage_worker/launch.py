@@ -59,12 +59,14 @@ class Launch:
             for value in (values[name] for name in self.kernel.arg_names)
         ]
         x, y, z = self.grid
+        kept = self.arguments  # the launcher sees addresses: what lies there must live as long as the call
         device = driver.active.get_current_device()
         stream = driver.active.get_current_stream
 
         def call() -> None:
             run(x, y, z, stream(device), function, packed, None, None, None, *addresses)
 
+        call.kept = kept  # type: ignore[attr-defined]
         return call
 
 

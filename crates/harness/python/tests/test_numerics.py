@@ -24,7 +24,7 @@ def forms(case: Case) -> list[tuned_kernels.Config]:
     size = {"matmul": "mnk", "triangle": "ijck"}.get(case.operation, "")
     found: dict[tuple, tuned_kernels.Config] = {}
     for config in OPERATIONS[case.operation].candidates(case.dims):
-        key = (config["form"], config.get("precision"), config.get("parts"))
+        key = (config["form"], config.get("precision"), config.get("parts"), config.get("boxes"))
         if key not in found or sum(config[name] for name in size) < sum(found[key][name] for name in size):
             found[key] = config
     # TF32 alone misses the tolerance; the interpreter knows no BF16 products, and makes all products in FP32 anyway.

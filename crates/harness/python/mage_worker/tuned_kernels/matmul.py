@@ -2,12 +2,14 @@
 
 Form `direct`: one launch, FP32 tiles, products by the precision that the compiler is asked for. Form `split`: a first
 launch writes each FP32 value as the sum of two BF16 values, a second multiplies them, `hh + hl + lh`; both count.
-With `parts` above 1 the second cuts k into parts that add into an output which the first has set to 0.
+With `parts` above 1 the second cuts k into parts that add into an output which the first has set to 0; with `boxes` it
+reads its tiles by tensor maps.
 """
 
 import torch
 import triton
 import triton.language as tl
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 from ..inputs import Inputs
 from ..launch import Launch
@@ -117,6 +119,33 @@ def matmul_halves(
         tl.atomic_add(c + row * n + column, total, mask=inside, sem="relaxed")
 
 
+@triton.jit
+def matmul_boxes(
+    a_high, a_low, b_high, b_low, c, m, n, k,
+    M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, GROUP: tl.constexpr, PARTS: tl.constexpr,
+):  # fmt: skip
+    """As `matmul_halves`, of tensor maps with boxes of M by K and K by N; what is outside reads as 0."""
+    down, right = _place(tl.program_id(0), tl.cdiv(m, M), tl.cdiv(n, N), GROUP)
+    size = tl.cdiv(tl.cdiv(k, K), PARTS) * K
+    begin = tl.program_id(1) * size
+    total = tl.zeros((M, N), tl.float32)
+    for start in range(begin, tl.minimum(begin + size, k), K):
+        ah = a_high.load([down * M, start])
+        al = a_low.load([down * M, start])
+        bh = b_high.load([start, right * N])
+        bl = b_low.load([start, right * N])
+        total = tl.dot(al, bh, total)
+        total = tl.dot(ah, bl, total)
+        total = tl.dot(ah, bh, total)
+    row = down * M + tl.arange(0, M)[:, None]
+    column = right * N + tl.arange(0, N)[None, :]
+    inside = (row < m) & (column < n)
+    if PARTS == 1:
+        tl.store(c + row * n + column, total, mask=inside)
+    else:
+        tl.atomic_add(c + row * n + column, total, mask=inside, sem="relaxed")
+
+
 def candidates(dims: tuple[int, ...]) -> list[Config]:
     """Tiles, warps, stages, the precisions of the products, and parts of k."""
 
@@ -126,9 +155,10 @@ def candidates(dims: tuple[int, ...]) -> list[Config]:
             "warps": warps, "stages": stages,
         }  # fmt: skip
 
-    def split(m: int, n: int, k: int, parts: int, warps: int, stages: int) -> Config:
+    def split(m: int, n: int, k: int, parts: int, boxes: bool, warps: int, stages: int) -> Config:
         return {
-            "form": "split", "m": m, "n": n, "k": k, "parts": parts, "group": 8, "warps": warps, "stages": stages,
+            "form": "split", "boxes": boxes, "m": m, "n": n, "k": k, "parts": parts, "group": 8,
+            "warps": warps, "stages": stages,
         }  # fmt: skip
 
     exact = [
@@ -147,15 +177,16 @@ def candidates(dims: tuple[int, ...]) -> list[Config]:
         if (tile[0] + tile[1]) * tile[2] * 4 * stages <= 227 * 1024
     ]
     halves = [
-        split(*tile, parts, warps, stages)
+        split(*tile, parts, boxes, warps, stages)
         for tile, parts, warps in (
             ((64, 64, 64), 1, 4), ((64, 64, 128), 1, 4), ((128, 64, 64), 1, 4), ((128, 64, 64), 1, 8),
             ((64, 128, 64), 1, 4), ((64, 128, 64), 1, 8), ((128, 128, 64), 2, 8), ((128, 128, 32), 2, 8),
             ((128, 128, 64), 2, 4), ((128, 64, 64), 2, 4), ((64, 128, 64), 2, 4),
-            ((128, 256, 32), 4, 8), ((256, 128, 32), 4, 8),
+            ((128, 256, 32), 4, 8), ((256, 128, 32), 4, 8), ((128, 256, 64), 4, 8),
         )
+        for boxes in ((False, True) if dims[1] % 8 == 0 and dims[2] % 8 == 0 else (False,))
         for stages in (2, 3, 4, 5)
-        if (tile[0] + tile[1]) * tile[2] * 4 * stages <= 227 * 1024
+        if (tile[0] + tile[1]) * tile[2] * 4 * stages <= 220 * 1024
     ]  # fmt: skip
     return exact + short + halves
 
@@ -179,6 +210,14 @@ def launches(inputs: Inputs, output: torch.Tensor, config: Config) -> list[Launc
     first = Launch(
         split_halves, (blocks, 1, 1), (a, b, output, *halves, *counts), {"BLOCK": BLOCK, "CLEAR": clear}, 8, 1
     )
-    constants = {**sizes, "EVEN": even, "PARTS": parts}
-    second = Launch(matmul_halves, (tiles, parts, 1), (*halves, output, m, n, k), constants, warps, stages)
+    if config["boxes"]:
+        boxes = [
+            TensorDescriptor.from_tensor(half, [sizes["M"], sizes["K"]] if index < 2 else [sizes["K"], sizes["N"]])
+            for index, half in enumerate(halves)
+        ]
+        constants = {**sizes, "PARTS": parts}
+        second = Launch(matmul_boxes, (tiles, parts, 1), (*boxes, output, m, n, k), constants, warps, stages)
+    else:
+        constants = {**sizes, "EVEN": even, "PARTS": parts}
+        second = Launch(matmul_halves, (tiles, parts, 1), (*halves, output, m, n, k), constants, warps, stages)
     return [first, second]

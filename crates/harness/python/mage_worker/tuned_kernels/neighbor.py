@@ -65,8 +65,8 @@ def candidates(dims: tuple[int, ...]) -> list[Config]:
     edges: list[Config] = [
         {"form": "edges", "edges": edges, "features": across, "warps": warps, "stages": stages}
         for across in features
-        for edges in (4, 8, 16, 32)
-        for warps in (1, 2, 4)
+        for edges in (4, 8, 16)
+        for warps in (1, 2)
         for stages in (1, 3)
         if edges * across >= 64 * warps
     ]
@@ -74,8 +74,8 @@ def candidates(dims: tuple[int, ...]) -> list[Config]:
         {"form": "nodes", "nodes": nodes, "step": step, "features": across, "warps": warps, "stages": 1}
         for across in features
         for nodes in (1, 2, 4, 8)
-        for step in (2, 4, 8, 16)
-        for warps in (1, 2, 4)
+        for step in (4, 6, 8, 12, 16)
+        for warps in (1, 2)
         if nodes * across >= 64 * warps
     ]
     return edges + nodes
