@@ -7,6 +7,7 @@
 //! *rounds* of *samples*; a profile has *captures* of *launches*; both are stored in a *namespace*.
 
 pub mod artifact;
+pub mod choice;
 pub mod claims;
 pub mod diff;
 pub mod error;

@@ -429,12 +429,13 @@ fn agree(namespace: &str, events: &Events, captures: &Captures) -> anyhow::Resul
             run.namespace
         );
     }
+    let mut cases = 0;
     for samples in &events.samples {
-        for implementation in &run.implementations {
+        for implementation in &samples.available(&run.implementations) {
             case_agrees(samples, implementation, captures)?;
+            cases += 1;
         }
     }
-    let cases = events.samples.len() * run.implementations.len();
     let expected = cases * profile.captures as usize;
     if captures.captures.len() != expected {
         bail!(
@@ -463,7 +464,15 @@ fn case_agrees(samples: &Samples, implementation: &str, captures: &Captures) -> 
     let measured = samples.rounds[0].implementations[implementation]
         .kernel
         .as_ref();
+    let chosen = samples.choices.get(implementation).map(|c| &c.config);
     for capture in of_case {
+        if capture.config.as_ref() != chosen {
+            bail!(
+                "{op} {implementation}: capture {}: config: found {:?}, expected {chosen:?} as the run chose",
+                capture.index,
+                capture.config
+            );
+        }
         if capture.dims != samples.dims || capture.variant.as_ref() != measured {
             bail!(
                 "{op} {implementation}: capture {}: found {:?} at {:?}, expected {measured:?} at {:?} as measured",

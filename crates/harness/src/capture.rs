@@ -17,6 +17,10 @@ pub struct Target {
     pub implementation: String,
     /// The kernel variant that `rust` runs in place of the experiment's.
     pub variant: Option<String>,
+    /// What the run chose, as JSON, for an implementation of the Python worker that chooses.
+    pub config: Option<String>,
+    /// Where the run's compilers kept what they made.
+    pub compiled: Option<PathBuf>,
     /// Directory of inputs, `<inputs>/<operation>/<file>`.
     pub inputs: PathBuf,
     /// Calls inside the range.
@@ -111,8 +115,16 @@ fn answer(kernel: &str, asked: Option<&str>) -> serde_json::Value {
 /// Becomes the worker: a profiler then sees one process, the one that makes the calls.
 fn python(root: &Path, case: &Case, target: &Target) -> anyhow::Result<()> {
     let dims: Vec<String> = case.dims.iter().map(u32::to_string).collect();
-    let error = worker::command(root, &target.python)
-        .args(["capture", "--operation", case.name.name()])
+    let mut command = worker::command(root, &target.python, target.compiled.as_deref());
+    if let Some(config) = &target.config {
+        // Everything is compiled already: no pool of compilers beside what is captured.
+        command.env("TORCHINDUCTOR_COMPILE_THREADS", "1");
+        command.args(["capture", "--config", config]);
+    } else {
+        command.arg("capture");
+    }
+    let error = command
+        .args(["--operation", case.name.name()])
         .args(["--dims", &dims.join(",")])
         .args(["--implementation", &target.implementation])
         .arg("--inputs")
@@ -144,6 +156,8 @@ mod tests {
         let target = Target {
             implementation: implementation.into(),
             variant: variant.map(String::from),
+            config: None,
+            compiled: None,
             inputs: PathBuf::new(),
             iterations: 1,
             warmup: 0,

@@ -135,6 +135,12 @@ struct CaptureArguments {
     /// Kernel variant that rust runs; the experiment's by default.
     #[arg(long)]
     variant: Option<String>,
+    /// What the run chose, as JSON, for an implementation that chooses: run this and choose nothing.
+    #[arg(long)]
+    config: Option<String>,
+    /// Where the run's compilers kept what they made.
+    #[arg(long)]
+    compiled: Option<PathBuf>,
     /// Directory of inputs.
     #[arg(long)]
     inputs: PathBuf,
@@ -186,7 +192,13 @@ fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
     let python = worker::interpreter(root, arguments.python.as_deref());
     // Before the bench, which takes long to set up.
     mage_workspace::NewDirectory::check_free(&plan.output)?;
-    let mut bench = bench::bench(root, &plan.implementations, &python)?;
+    let compiled = mage_workspace::compiled(root, &plan.namespace);
+    // Made by this run or not at all: what an earlier one tuned is not what this one measures.
+    if compiled.exists() {
+        std::fs::remove_dir_all(&compiled)
+            .with_context(|| format!("{}: cannot be removed", compiled.display()))?;
+    }
+    let mut bench = bench::bench(root, &plan.implementations, &python, &compiled)?;
     let output = run::run(&plan, &mut bench)?;
     println!("samples and checks written to {}", output.display());
     Ok(())
@@ -288,7 +300,7 @@ fn check_on_gpu(
     }
     let gpu = Gpu::open().context("without a CUDA device, check with --device cpu")?;
     let python = worker::interpreter(root, arguments.python.as_deref());
-    let (mut implementations, _) = bench::implementations(root, &gpu, &names, &python)?;
+    let (mut implementations, _) = bench::implementations(root, &gpu, &names, &python, None)?;
     check::suite(cases, &arguments.variants, &mut implementations)
 }
 
@@ -333,6 +345,8 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
     let target = capture::Target {
         implementation: arguments.implementation,
         variant: arguments.variant,
+        config: arguments.config,
+        compiled: arguments.compiled,
         inputs: arguments.inputs,
         iterations: protocol.capture_iterations,
         warmup: protocol.warmup,

@@ -20,5 +20,5 @@ pub mod rust;
 pub mod verify;
 pub mod worker;
 
-pub use implementation::Implementation;
+pub use implementation::{Implementation, Load, Loaded};
 pub use monitor::Monitor;

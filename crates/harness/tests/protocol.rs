@@ -2,11 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use mage_evidence::artifact::{self, Build, Device, GpuState, Run, Samples, SourceTree, TreeState};
+use mage_evidence::choice::Choice;
 use mage_evidence::experiment::{Case, Experiment, Protocol, Tolerance, Words};
 use mage_evidence::operation::Operation;
 use mage_evidence::store;
 use mage_harness::run::{Bench, Plan, run};
-use mage_harness::{Implementation, Monitor};
+use mage_harness::{Implementation, Load, Loaded, Monitor};
 use mage_kernels::inputs::{Inputs, generate};
 use mage_kernels::reference::reference;
 use std::cell::RefCell;
@@ -24,6 +25,8 @@ enum Fault {
     Wrong,
     /// Writes to its inputs.
     WritesInputs,
+    /// Does not run one of the operations.
+    Unavailable,
     /// Gives one sample too few.
     LosesSample,
     /// Gives a sample of zero.
@@ -46,13 +49,22 @@ impl Implementation for Played {
         self.name
     }
 
-    fn load(&mut self, inputs: &Inputs, directory: &Path, _: &str) -> anyhow::Result<()> {
+    fn load(&mut self, load: &Load<'_>) -> anyhow::Result<Loaded> {
         assert!(
-            directory.join("a.bin").is_file(),
+            load.directory.join("a.bin").is_file(),
             "inputs are written before they are loaded"
         );
-        self.inputs = Some(inputs.clone());
-        Ok(())
+        self.inputs = Some(load.inputs.clone());
+        if self.fault == Fault::Unavailable && load.inputs.operation == Operation::Neighbor {
+            return Ok(Loaded::Unavailable("no routine for it".into()));
+        }
+        let config = serde_json::from_str(r#"{"tile": 2}"#)?;
+        let choice = (self.name == "triton").then_some(Choice {
+            config,
+            how: None,
+            candidates: Vec::new(),
+        });
+        Ok(Loaded::Ready(choice))
     }
 
     fn kernel(&self) -> Option<&str> {
@@ -268,6 +280,32 @@ fn the_errors_and_the_kernel_are_recorded() {
     assert!(fp64.max_error_share > 0.0 && fp64.max_error_share < 0.1);
     assert_eq!(samples.rounds[0].implementations["python"].kernel, None);
     assert_eq!(samples.schema, artifact::SAMPLES_SCHEMA);
+}
+
+#[test]
+fn what_does_not_run_is_recorded_with_its_reason_and_what_was_chosen_with_it() {
+    let parent = tempfile::tempdir().unwrap();
+    let output = parent.path().join("x-kernels");
+    let (mut bench, _) = bench("triton", Fault::Unavailable);
+    run(&plan(&output), &mut bench).unwrap();
+    let record: Run = store::read_json(&output.join("run.json")).unwrap();
+    let read = |name: &str| -> Samples {
+        let path = output.join(format!("samples/{name}.json"));
+        let samples: Samples = store::read_json(&path).unwrap();
+        samples.check(&record).unwrap();
+        samples
+    };
+    let (gelu, neighbor) = (read("gelu"), read("neighbor"));
+    assert_eq!(gelu.choices["triton"].config["tile"], 2);
+    assert!(gelu.unavailable.is_empty());
+    assert_eq!(neighbor.unavailable["triton"], "no routine for it");
+    assert!(neighbor.choices.is_empty());
+    let order = |round: usize| -> Vec<&str> {
+        let round = &neighbor.rounds[round];
+        round.implementations.keys().map(String::as_str).collect()
+    };
+    assert_eq!(order(0), ["python", "rust"]);
+    assert_eq!(order(1), ["rust", "python"]);
 }
 
 /// Runs with one fault; returns the error and the names left in the parent directory.

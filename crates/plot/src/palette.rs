@@ -104,6 +104,7 @@ pub fn swatch(implementation: &str, unknown: usize) -> Swatch {
         "torch-compile" => (0, Texture::Stripes),
         "triton" => (1, Texture::Solid),
         "triton-tuned" => (1, Texture::Stripes),
+        "cusparse" => (0, Texture::Dots),
         "rust" => (2, Texture::Solid),
         _ => {
             let free = HUES.len() - usize::from(OWN);

@@ -9,6 +9,7 @@ use crate::find::{self, Nsys};
 use crate::{environment, sqlite, text};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{CAPTURE_SCHEMA, Capture};
+use mage_evidence::choice::Config;
 use mage_evidence::experiment::check_name;
 use mage_evidence::operation::Operation;
 use mage_workspace::portable;
@@ -46,6 +47,8 @@ pub struct Request<'a> {
     pub dims: &'a [u32],
     /// Which implementation.
     pub implementation: &'a str,
+    /// What the run chose, which the target must say that it ran.
+    pub config: Option<&'a Config>,
     /// Which capture of the case, counted from 1.
     pub index: u32,
     /// Calls inside the capture range.
@@ -210,6 +213,7 @@ pub fn capture(request: &Request<'_>) -> Result<Captured, CaptureError> {
         dims: request.dims.to_vec(),
         implementation: request.implementation.to_string(),
         variant,
+        config: request.config.cloned(),
         index: request.index,
         requested_iterations: request.iterations,
         commands: vec![
@@ -409,6 +413,11 @@ impl<'a> Session<'a> {
         let found = match answer {
             None => "none".to_string(),
             Some(answer) => match answer.get("kernel") {
+                _ if answer.get("config").and_then(serde_json::Value::as_object)
+                    != self.request.config =>
+                {
+                    format!("config {:?}", answer.get("config"))
+                }
                 Some(serde_json::Value::String(kernel)) if check_name(kernel).is_ok() => {
                     return Ok(Some(kernel.clone()));
                 }

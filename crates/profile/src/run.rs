@@ -4,12 +4,13 @@ use crate::capture::{self, CaptureError, Captured, Request};
 use crate::error::Error;
 use crate::find::{self, Nsys};
 use mage_evidence::Invalid;
-use mage_evidence::artifact::{Build, Capture, PROFILE_SCHEMA, Profile, rotated};
+use mage_evidence::artifact::{Build, Capture, PROFILE_SCHEMA, Profile, Samples, rotated};
+use mage_evidence::choice::Config;
 use mage_evidence::experiment::{Case, Experiment, check_name};
 use mage_evidence::hash::sha256_hex;
 use mage_evidence::operation::Operation;
-use mage_evidence::store;
-use mage_workspace::{NewDirectory, discard, now, profile_artifacts};
+use mage_evidence::store::{self, StoreError};
+use mage_workspace::{NewDirectory, artifacts, compiled, discard, now, profile_artifacts};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -198,6 +199,8 @@ struct Plan<'a> {
 struct Step {
     case: Case,
     implementation: String,
+    /// What the run chose for it.
+    config: Option<Config>,
     index: u32,
 }
 
@@ -242,13 +245,23 @@ impl<'a> Plan<'a> {
             .help("build it with `cargo build --release -p mage-harness`, or name it")
             .into());
         }
+        let measured = cases
+            .iter()
+            .map(|case| samples(&artifacts(root, &namespace), case))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut steps = Vec::new();
         for index in 1..=protocol.captures {
-            for case in &cases {
-                for implementation in rotated(&implementations, index as usize - 1) {
+            for (case, samples) in cases.iter().zip(&measured) {
+                let names = match samples {
+                    Some(samples) => samples.available(&implementations),
+                    None => implementations.clone(),
+                };
+                for implementation in rotated(&names, index as usize - 1) {
+                    let choice = samples.as_ref().and_then(|s| s.choices.get(implementation));
                     steps.push(Step {
                         case: case.clone(),
                         implementation: implementation.to_string(),
+                        config: choice.map(|choice| choice.config.clone()),
                         index,
                     });
                 }
@@ -295,6 +308,7 @@ impl<'a> Plan<'a> {
             operation: step.case.name,
             dims: &step.case.dims,
             implementation: &step.implementation,
+            config: step.config.as_ref(),
             index: step.index,
             iterations: self.iterations,
             ranges_required: !self.options.without_ranges,
@@ -330,6 +344,14 @@ impl<'a> Plan<'a> {
         option("--inputs", absolute(&self.options.inputs).into());
         option("--iterations", self.iterations.to_string().into());
         option("--warmup", self.warmup.to_string().into());
+        if let Some(config) = &step.config {
+            let text = serde_json::Value::Object(config.clone()).to_string();
+            option("--config", text.into());
+        }
+        let compiled = compiled(&self.options.root, &self.namespace);
+        if compiled.is_dir() {
+            option("--compiled", absolute(&compiled).into());
+        }
         if let Some(python) = &self.options.python {
             // A bare name is looked up in PATH.
             let bare = python.components().count() == 1 && !python.is_absolute();
@@ -342,6 +364,13 @@ impl<'a> Plan<'a> {
         }
         words
     }
+}
+
+/// What the run of the namespace left of a case: what does not run there, and what was chosen. None where there was
+/// no run.
+fn samples(directory: &Path, case: &Case) -> Result<Option<Samples>, StoreError> {
+    let path = directory.join(format!("samples/{}.json", case.name));
+    path.is_file().then(|| store::read_json(&path)).transpose()
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -42,6 +42,11 @@ pub fn profile_artifacts(root: &Path, namespace: &str) -> PathBuf {
         .join(format!("{namespace}-kernels-nsys"))
 }
 
+/// `target/compiled/<ns>`, what the compilers of PyTorch and Triton made in a run, for its captures.
+pub fn compiled(root: &Path, namespace: &str) -> PathBuf {
+    root.join("target/compiled").join(namespace)
+}
+
 /// `docs/assets/results/<ns>`, the evidence.
 pub fn results(root: &Path, namespace: &str) -> PathBuf {
     root.join("docs/assets/results").join(namespace)
