@@ -11,6 +11,7 @@ pub mod choice;
 pub mod claims;
 pub mod diff;
 pub mod error;
+pub mod errors;
 pub mod experiment;
 pub mod foreign;
 pub mod hash;

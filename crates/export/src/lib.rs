@@ -4,6 +4,7 @@
 //! Derived values (means, medians, kernel times, launches) enter evidence here; artifacts hold none.
 
 pub mod cli;
+pub mod errors;
 mod profiles;
 mod results;
 pub mod verify;
@@ -42,7 +43,7 @@ pub fn evidence(root: &Path, namespace: &str) -> anyhow::Result<Vec<File>> {
     profiles
         .check()
         .context("the evidence made from the captures")?;
-    Ok(vec![
+    let mut files = vec![
         File {
             path: directory.join(results_file::FILE),
             text: store::to_json(&results)?,
@@ -51,7 +52,9 @@ pub fn evidence(root: &Path, namespace: &str) -> anyhow::Result<Vec<File>> {
             path: directory.join(profiles_file::FILE),
             text: store::to_json(&profiles)?,
         },
-    ])
+    ];
+    files.extend(errors::files(root, namespace)?);
+    Ok(files)
 }
 
 /// Refuses a spec under which the namespace was not measured: every key that decides what is measured must

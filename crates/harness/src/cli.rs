@@ -1,11 +1,12 @@
 //! The command line of `mage-harness`.
 
-use crate::{bench, capture, check, cpu, inputs, interrupt, run, worker};
+use crate::{bench, capture, check, cpu, errors, inputs, interrupt, run, worker};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mage_evidence::experiment::{self, Experiment};
 use mage_evidence::operation::Operation;
 use mage_evidence::{Invalid, store};
+use mage_kernels::hard;
 use mage_kernels::launch::Gpu;
 use mage_kernels::suite;
 use mage_kernels::variants::{self, Status, VARIANTS};
@@ -25,6 +26,8 @@ enum Verb {
     Run(RunArguments),
     /// Check every implementation and kernel variant, without timing.
     Check(CheckArguments),
+    /// Measure the errors of every implementation against FP64, on standard and on hard inputs.
+    Errors(ErrorsArguments),
     /// Write an experiment's inputs and verify their hashes.
     Inputs(InputsArguments),
     /// Call one case inside a profiler's range (run by mage-profile).
@@ -112,6 +115,28 @@ struct CheckArguments {
 }
 
 #[derive(Debug, Args)]
+struct ErrorsArguments {
+    /// Experiment whose implementations and variants to run.
+    #[arg(long)]
+    experiment: String,
+    /// Where to run; on the CPU the Rust kernels alone, on small cases.
+    #[arg(long, value_enum, default_value = "cuda")]
+    device: DeviceName,
+    /// Implementations to run, comma-separated; all of the experiment's by default.
+    #[arg(long, value_delimiter = ',')]
+    implementations: Vec<String>,
+    /// Result namespace; the experiment's name by default.
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Directory to make; artifacts/<namespace>-errors by default.
+    #[arg(long)]
+    output: Option<PathBuf>,
+    /// Python with PyTorch and Triton.
+    #[arg(long)]
+    python: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 struct InputsArguments {
     /// Experiment whose inputs to write.
     #[arg(long)]
@@ -164,6 +189,7 @@ pub fn main(cli: Cli) -> anyhow::Result<()> {
     match cli.verb {
         Verb::Run(arguments) => run_experiment(&root, arguments),
         Verb::Check(arguments) => check_suites(&root, arguments),
+        Verb::Errors(arguments) => measure_errors(&root, &arguments),
         Verb::Inputs(arguments) => {
             let experiment = load(&root, &arguments.experiment)?;
             let files = inputs::write(&experiment, &arguments.output)?;
@@ -302,6 +328,67 @@ fn check_on_gpu(
     let python = worker::interpreter(root, arguments.python.as_deref());
     let (mut implementations, _) = bench::implementations(root, &gpu, &names, &python, None)?;
     check::suite(cases, &arguments.variants, &mut implementations)
+}
+
+fn measure_errors(root: &Path, arguments: &ErrorsArguments) -> anyhow::Result<()> {
+    interrupt::install()?;
+    let experiment = load(root, &arguments.experiment)?;
+    let on_cpu = arguments.device == DeviceName::Cpu;
+    let asked = match on_cpu && arguments.implementations.is_empty() {
+        true => vec!["rust".to_string()],
+        false => arguments.implementations.clone(),
+    };
+    let names = chosen("--implementations", &experiment.implementations, &asked)?;
+    let namespace = arguments
+        .namespace
+        .clone()
+        .unwrap_or(experiment.name.clone());
+    experiment::check_name(&namespace).map_err(|e| e.under("--namespace"))?;
+    let plan = errors::Plan {
+        spec: store::read_text(&Experiment::path(root, &experiment.name))?,
+        cases: match on_cpu {
+            true => hard::small(),
+            false => hard::cases(),
+        },
+        run: mage_workspace::artifacts(root, &namespace),
+        output: match &arguments.output {
+            Some(output) => output.clone(),
+            None => mage_workspace::error_artifacts(root, &namespace),
+        },
+        implementations: names,
+        namespace,
+        command: mage_workspace::command_line(root),
+        experiment: &experiment,
+    };
+    mage_workspace::NewDirectory::check_free(&plan.output)?;
+    let mut bench = match on_cpu {
+        true => {
+            if let Some(other) = plan.implementations.iter().find(|name| *name != "rust") {
+                let only = "rust alone with --device cpu";
+                return Err(Invalid::new("--implementations", other, only).into());
+            }
+            errors::Bench {
+                implementations: vec![Box::new(errors::Executor::default())],
+                device: None,
+                python: None,
+                build: mage_workspace::build(root, bench::objects_sha256())?,
+            }
+        }
+        false => {
+            let python = worker::interpreter(root, arguments.python.as_deref());
+            let compiled = mage_workspace::compiled(root, &plan.namespace);
+            let made = bench::bench(root, &plan.implementations, &python, &compiled)?;
+            errors::Bench {
+                device: Some(made.monitor.device().clone()),
+                implementations: made.implementations,
+                python: made.python,
+                build: made.build,
+            }
+        }
+    };
+    let output = errors::run(&plan, &mut bench)?;
+    println!("errors written to {}", output.display());
+    Ok(())
 }
 
 /// The operations of these variants; every one where none is named.

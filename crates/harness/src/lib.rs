@@ -8,6 +8,7 @@ pub mod capture;
 pub mod check;
 pub mod cli;
 pub mod cpu;
+pub mod errors;
 pub mod host;
 pub mod implementation;
 pub mod inputs;

@@ -12,7 +12,8 @@ pub use committed::committed_sha256;
 pub use directory::{NewDirectory, discard};
 pub use evidence::{Evidence, baseline, namespaces};
 pub use root::{
-    RootError, artifacts, compiled, figures, find_root, pages, profile_artifacts, results,
+    RootError, artifacts, compiled, error_artifacts, figures, find_root, pages, profile_artifacts,
+    results,
 };
 pub use source::{binary_sha256, source_sha256};
 pub use tree::source_tree;

@@ -59,6 +59,7 @@ const COUNTERS: &str = "structure-";
 pub fn namespace_of(directory: &str) -> Option<&str> {
     directory
         .strip_suffix("-kernels-nsys")
+        .or_else(|| directory.strip_suffix("-errors"))
         .or_else(|| directory.strip_suffix("-kernels"))
 }
 
@@ -80,7 +81,7 @@ pub fn beside(root: &Path, report: &mut Report) -> anyhow::Result<()> {
             report.add(
                 Kind::Extra,
                 path,
-                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys), expected none; remove it",
+                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-errors), expected none; remove it",
             );
         }
     }
@@ -104,10 +105,14 @@ pub fn account(
     report: &mut Report,
 ) -> anyhow::Result<Read> {
     let mut read = Read::default();
-    for (evidence, artifacts) in [
+    let mut pairs = vec![
         (&places.results_file, &places.events),
         (&places.profiles_file, &places.captures),
-    ] {
+    ];
+    if root.join(&places.errors).exists() || root.join(&places.errors_file).exists() {
+        pairs.push((&places.errors_file, &places.errors));
+    }
+    for (evidence, artifacts) in pairs {
         let named = named(root, evidence, &mut read, report);
         for (name, expected) in named.iter().flatten() {
             let path = artifacts.join(name);
@@ -126,7 +131,11 @@ pub fn account(
         }
     }
     if let Some(directory) = places.results_file.parent() {
-        let known = [&places.results_file, &places.profiles_file];
+        let known = [
+            &places.results_file,
+            &places.profiles_file,
+            &places.errors_file,
+        ];
         for (path, plain) in walk(root, directory)? {
             if !known.contains(&&path) {
                 report.add(Kind::Extra, path, "found a file that is no evidence, expected the two evidence files alone; remove it");
@@ -318,6 +327,7 @@ mod tests {
     fn artifact_directories_name_their_namespace() {
         assert_eq!(namespace_of("mage-001-kernels"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels-nsys"), Some("mage-001"));
+        assert_eq!(namespace_of("mage-001-errors"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels.partial"), None);
         assert_eq!(namespace_of("notes"), None);
     }

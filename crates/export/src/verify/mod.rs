@@ -166,6 +166,8 @@ struct Places {
     captures: PathBuf,
     results_file: PathBuf,
     profiles_file: PathBuf,
+    errors: PathBuf,
+    errors_file: PathBuf,
 }
 
 impl Places {
@@ -177,6 +179,8 @@ impl Places {
             captures: mage_workspace::profile_artifacts(here, namespace),
             results_file: results.join(results::FILE),
             profiles_file: results.join(profiles::FILE),
+            errors: mage_workspace::error_artifacts(here, namespace),
+            errors_file: results.join(mage_evidence::errors::FILE),
         }
     }
 }
@@ -221,6 +225,12 @@ fn again(
     };
     for file in files {
         let Ok(found) = store::read_bytes(&root.join(&file.path)) else {
+            // The evidence itself has been reported as missing; what is made beside it has not.
+            if !file.path.starts_with(RESULTS) {
+                let text =
+                    "found no such file, expected it as the artifacts give it; run mage-export";
+                report.add(Kind::Missing, file.path, text);
+            }
             continue;
         };
         // A changed artifact has another hash in the text made again; what is left is the evidence's own.

@@ -1,5 +1,7 @@
 """Launches of Triton kernels by their shortest supported path."""
 
+import inspect
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +12,7 @@ import torch
 import triton
 from triton import knobs
 from triton.runtime.driver import driver
+from triton.tools.tensor_descriptor import TensorDescriptor
 
 
 @dataclass(frozen=True)
@@ -54,20 +57,39 @@ class Launch:
         compiled = self.compile()
         run, function, packed = compiled.run, compiled.function, compiled.packed_metadata
         values = dict(zip(self.kernel.arg_names, self.arguments, strict=False)) | self.constants
-        addresses = [
-            value.data_ptr() if isinstance(value, torch.Tensor) else value
-            for value in (values[name] for name in self.kernel.arg_names)
-        ]
+        launch, bound = _bound(run, compiled, [values[name] for name in self.kernel.arg_names])
+        fixed = (function, run.launch_cooperative_grid, run.launch_pdl, None, None, packed, None, None, None, *bound)
+        if run.global_scratch_size or run.profile_scratch_size:
+            raise RuntimeError(f"{self.kernel.__name__}: found scratch memory, expected a kernel without any")
         x, y, z = self.grid
         kept = self.arguments  # the launcher sees addresses: what lies there must live as long as the call
         device = driver.active.get_current_device()
         stream = driver.active.get_current_stream
 
         def call() -> None:
-            run(x, y, z, stream(device), function, packed, None, None, None, *addresses)
+            launch(x, y, z, stream(device), *fixed)
 
         call.kept = kept  # type: ignore[attr-defined]
         return call
+
+
+def _bound(run: Any, compiled: Any, values: list[Any]) -> tuple[Callable[..., None], list[Any]]:
+    """The launcher in C and its arguments: addresses for tensors, an encoded map for a tensor descriptor.
+
+    Triton encodes a descriptor again at every launch, in a wrapper around that launcher; here it is done once.
+    """
+    if not any(isinstance(value, TensorDescriptor) for value in values):
+        return run.launch, [value.data_ptr() if isinstance(value, torch.Tensor) else value for value in values]
+    from triton.backends.nvidia.driver import make_tensordesc_arg
+
+    metas = iter(compiled.metadata.tensordesc_meta or itertools.repeat(None))
+    bound: list[Any] = []
+    for value in values:
+        if isinstance(value, TensorDescriptor):
+            bound.extend(make_tensordesc_arg(value, next(metas)))
+        else:
+            bound.append(value.data_ptr() if isinstance(value, torch.Tensor) else value)
+    return inspect.getclosurevars(run.launch).nonlocals["launcher"], bound
 
 
 def compile_all(launches: list[Launch]) -> None:

@@ -113,12 +113,18 @@ class Prepared(unittest.TestCase):
         assert choice is not None
         self.assertEqual(choice["config"]["mode"], torch_compile.MODE)
         self.assertEqual(len(choice["config"]["emitted"]["code_sha256"]), 64)
-        self.assertEqual([one["outcome"] for one in choice["candidates"]], ["passes"])
         path = self.directory / "output.bin"
         self.assertEqual(session.check("torch-compile", path), 771)
         self.assertEqual(
             session.prepare("torch-compile", Request(config=choice["config"])), {"config": choice["config"]}
         )
+        with mock.patch("torch.compile", side_effect=AssertionError("compiled again")):
+            session.prepare("torch-compile", Request(config=choice["config"]))
+            self.assertEqual(session.check("torch-compile", path), 771)
+            kernels = [{"kernel": "another", "config": {}}]
+            emitted = {**choice["config"]["emitted"], "kernels": kernels}
+            with self.assertRaisesRegex(WorkerError, "as the run chose"):
+                session.prepare("torch-compile", Request(config={**choice["config"], "emitted": emitted}))
         emitted = {**choice["config"]["emitted"], "code_sha256": "0" * 64}
         with self.assertRaisesRegex(WorkerError, "as the run chose"):
             session.prepare("torch-compile", Request(config={**choice["config"], "emitted": emitted}))

@@ -50,17 +50,14 @@ def bias_gelu_columns(a, b, y, rows, width, ROWS: tl.constexpr, COLUMNS: tl.cons
 def candidates(dims: tuple[int, ...]) -> list[Config]:
     """Blocks of the flat array, and tiles of rows by columns."""
     flat: list[Config] = [
-        {"form": "flat", "block": block, "warps": warps, "stages": 1}
-        for block in (512, 1024, 2048)
-        for warps in (1, 2, 4, 8)
-        if block >= 128 * warps
+        {"form": "flat", "block": block, "warps": warps, "stages": 1} for block in (1024, 2048) for warps in (4, 8)
     ]
     columns: list[Config] = [
         {"form": "columns", "rows": rows, "columns": across, "warps": warps, "stages": 1}
         for across in (64, 128, 256)
-        for rows in (1, 2, 4, 8, 16, 32)
-        for warps in (1, 2, 4, 8, 16)
-        if 128 * warps <= rows * across <= 1024 * warps and rows * across >= 256
+        for rows in (4, 8, 16, 32)
+        for warps in (2, 4, 8)
+        if 128 * warps <= rows * across <= 512 * warps and rows * across >= 1024
     ]
     return flat + columns
 

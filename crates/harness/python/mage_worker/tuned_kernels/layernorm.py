@@ -69,8 +69,8 @@ def candidates(dims: tuple[int, ...]) -> list[Config]:
     return [
         {"form": form, "rows": rows, "warps": warps, "stages": 1}
         for form in forms
-        for rows in (1, 2, 4, 8, 16)
-        for warps in (1, 2, 4, 8, 16)
+        for rows in (1, 2, 4, 8)
+        for warps in (1, 2, 4, 8)
         if 4 <= rows * triton.next_power_of_2(width) // (32 * warps) <= 64 or rows == 1 and warps in (1, 4)
     ]
 

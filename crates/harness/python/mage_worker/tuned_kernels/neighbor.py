@@ -67,14 +67,14 @@ def candidates(dims: tuple[int, ...]) -> list[Config]:
         for across in features
         for edges in (4, 8, 16)
         for warps in (1, 2)
-        for stages in (1, 3)
+        for stages in (1,)
         if edges * across >= 64 * warps
     ]
     nodes: list[Config] = [
         {"form": "nodes", "nodes": nodes, "step": step, "features": across, "warps": warps, "stages": 1}
         for across in features
-        for nodes in (1, 2, 4, 8)
-        for step in (4, 6, 8, 12, 16)
+        for nodes in (1, 2, 4)
+        for step in (4, 6, 8, 12)
         for warps in (1, 2)
         if nodes * across >= 64 * warps
     ]

@@ -126,26 +126,22 @@ def candidates(dims: tuple[int, ...]) -> list[Config]:
     """Tiles of i, j, channels and k, warps, and the precisions of the products."""
     broadcast: list[Config] = [
         {"form": "broadcast", "i": i, "j": j, "c": c, "k": k, "warps": warps, "stages": stages}
-        for c in (8, 16, 32)
-        for i, j in ((4, 4), (4, 8), (8, 8), (8, 16), (16, 16))
-        for k, stages in ((1, 1), (8, 1), (1, 3), (1, 4), (2, 3))
-        for warps in (4, 8)
-        if 4 <= i * j * c // (32 * warps) <= 16 and (c == 32 or i * j >= 64)
+        for i, j, c, warps in ((8, 8, 8, 4), (4, 8, 32, 8), (4, 4, 32, 4), (8, 8, 16, 8))
+        for k, stages in ((1, 1), (1, 3), (1, 4), (2, 3))
     ]
     batched: list[Config] = [
-        {"form": "batched", "i": i, "j": j, "c": c, "k": 16, "precision": precision, "warps": warps, "stages": stages}
+        {"form": "batched", "i": i, "j": j, "c": c, "k": 16, "precision": precision, "warps": warps, "stages": 3}
         for precision in ("tf32", "tf32x3", "bf16x3", "bf16x6")
-        for i, j, c in ((16, 16, 8), (16, 32, 8), (32, 32, 8), (16, 16, 16), (32, 32, 4))
+        for i, j, c in ((16, 16, 8), (16, 32, 8), (32, 32, 4))
         for warps in (4, 8)
-        for stages in (2, 3, 4)
-        if precision in ("tf32x3", "bf16x3") or (stages, warps) == (3, 4)
+        if precision in ("tf32x3", "bf16x3") or warps == 4
     ]
     split: list[Config] = [
         {"form": "split", "i": i, "j": j, "c": c, "k": k, "warps": warps, "stages": stages}
-        for i, j, c in ((16, 32, 8), (32, 32, 8), (32, 32, 4), (64, 32, 4), (64, 64, 2), (64, 64, 1), (16, 16, 8))
-        for k in (16, 32, 64)
+        for i, j, c in ((16, 16, 8), (16, 32, 8), (32, 32, 8), (32, 32, 4), (64, 32, 4), (64, 64, 2))
+        for k in (32, 64)
         for warps in (4, 8)
-        for stages in (2, 3, 4)
+        for stages in (2, 3)
         if (i + j) * c * k * 4 * stages <= 200 * 1024
     ]
     return broadcast + batched + split
