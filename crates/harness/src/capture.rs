@@ -7,6 +7,7 @@ use mage_evidence::experiment::Case;
 use mage_kernels::inputs::Inputs;
 use mage_kernels::launch::{Call, Gpu};
 use mage_kernels::variants::{self, Variant};
+use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,9 @@ pub struct Target {
     pub config: Option<String>,
     /// Where the run's compilers kept what they made.
     pub compiled: Option<PathBuf>,
+    /// File whose lock is held from before the GPU is touched to after the range, so that captures which start side by
+    /// side use it one at a time.
+    pub lock: Option<PathBuf>,
     /// Directory of inputs, `<inputs>/<operation>/<file>`.
     pub inputs: PathBuf,
     /// Calls inside the range.
@@ -85,6 +89,7 @@ fn rust(
     inputs: &Inputs,
     target: &Target,
 ) -> anyhow::Result<()> {
+    let _turn = target.lock.as_deref().map(turn).transpose()?;
     let gpu = Gpu::open()?;
     let mut call = Call::prepare(&gpu, variant, inputs)?;
     for _ in 0..target.warmup {
@@ -102,6 +107,15 @@ fn rust(
     gpu.profiler_stop()?;
     println!("{}", answer(call.variant().id, target.variant.as_deref()));
     Ok(())
+}
+
+/// Waits for the lock of `path`, which is held as long as the file is open.
+fn turn(path: &Path) -> anyhow::Result<File> {
+    let options = File::options().create(true).append(true).open(path);
+    let file = options.with_context(|| format!("{}: cannot be opened", path.display()))?;
+    file.lock()
+        .with_context(|| format!("{}: cannot be locked", path.display()))?;
+    Ok(file)
 }
 
 /// The line that a profiler's driver reads.
@@ -122,6 +136,9 @@ fn python(root: &Path, case: &Case, target: &Target) -> anyhow::Result<()> {
         command.args(["capture", "--config", config]);
     } else {
         command.arg("capture");
+    }
+    if let Some(lock) = &target.lock {
+        command.arg("--lock").arg(lock);
     }
     let error = command
         .args(["--operation", case.name.name()])
@@ -158,6 +175,7 @@ mod tests {
             variant: variant.map(String::from),
             config: None,
             compiled: None,
+            lock: None,
             inputs: PathBuf::new(),
             iterations: 1,
             warmup: 0,

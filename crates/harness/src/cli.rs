@@ -166,6 +166,9 @@ struct CaptureArguments {
     /// Where the run's compilers kept what they made.
     #[arg(long)]
     compiled: Option<PathBuf>,
+    /// File whose lock is held while the GPU is used.
+    #[arg(long)]
+    lock: Option<PathBuf>,
     /// Directory of inputs.
     #[arg(long)]
     inputs: PathBuf,
@@ -434,6 +437,7 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
         variant: arguments.variant,
         config: arguments.config,
         compiled: arguments.compiled,
+        lock: arguments.lock,
         inputs: arguments.inputs,
         iterations: protocol.capture_iterations,
         warmup: protocol.warmup,

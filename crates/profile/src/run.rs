@@ -11,9 +11,11 @@ use mage_evidence::hash::sha256_hex;
 use mage_evidence::operation::Operation;
 use mage_evidence::store::{self, StoreError};
 use mage_workspace::{NewDirectory, artifacts, compiled, discard, now, profile_artifacts};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
 
 /// What to profile and how; what is none is as the experiment says.
@@ -55,6 +57,9 @@ pub struct Options {
     pub allowed_outside: Vec<String>,
     /// Whether a report without any NVTX data is accepted.
     pub without_ranges: bool,
+    /// How many captures may be under way at once. They start and are exported side by side; the targets take turns at
+    /// the GPU, one at a time from before they touch it to the end of their range.
+    pub jobs: usize,
     /// The command line, as it is recorded.
     pub command: Vec<String>,
 }
@@ -81,6 +86,7 @@ impl Options {
             keep_reports: None,
             allowed_outside: Vec::new(),
             without_ranges: false,
+            jobs: 1,
             command: Vec::new(),
         }
     }
@@ -127,22 +133,20 @@ pub fn run(
     let directory = NewDirectory::create(&plan.directory)?;
     let started = now();
     tell(Event::Begins(&nsys, plan.steps.len()));
-    let mut captures: Vec<Captured> = Vec::new();
-    for step in &plan.steps {
-        let captured = plan.step(step, &nsys, stop, directory.path(), tell);
-        match captured {
-            Ok(captured) => captures.push(captured),
-            Err(error) if captures.is_empty() => {
-                // The first error is the one to tell.
-                let _ = discard(directory);
-                return Err(error);
-            }
-            Err(error) => {
-                tell(Event::Kept(directory.path(), captures.len()));
-                return Err(error);
-            }
+    let (done, failed) = plan.all(&nsys, stop, directory.path(), tell);
+    match failed {
+        None => {}
+        Some(error) if done.is_empty() => {
+            // The first error is the one to tell.
+            let _ = discard(directory);
+            return Err(error);
+        }
+        Some(error) => {
+            tell(Event::Kept(directory.path(), done.len()));
+            return Err(error);
         }
     }
+    let captures: Vec<Captured> = done.into_values().collect();
     let profile = Profile {
         schema: PROFILE_SCHEMA.to_string(),
         namespace: plan.namespace.clone(),
@@ -202,6 +206,13 @@ struct Step {
     /// What the run chose for it.
     config: Option<Config>,
     index: u32,
+}
+
+impl Step {
+    /// `<operation>-<implementation>-<index>`.
+    fn name(&self) -> String {
+        format!("{}-{}-{}", self.case.name, self.implementation, self.index)
+    }
 }
 
 impl<'a> Plan<'a> {
@@ -288,6 +299,54 @@ impl<'a> Plan<'a> {
         })
     }
 
+    /// Makes every capture, as many at once as `jobs` says; what is done, by its place, and the first error, after
+    /// which no other starts.
+    fn all(
+        &self,
+        nsys: &Nsys,
+        stop: &AtomicBool,
+        partial: &Path,
+        tell: &mut dyn FnMut(Event<'_>),
+    ) -> (BTreeMap<usize, Captured>, Option<Error>) {
+        let next = AtomicUsize::new(0);
+        let ended = AtomicBool::new(false);
+        let mut done = BTreeMap::new();
+        let mut failed = None;
+        std::thread::scope(|scope| {
+            let (sender, messages) = mpsc::channel();
+            for _ in 0..self.options.jobs.clamp(1, self.steps.len()) {
+                let (sender, next, ended) = (sender.clone(), &next, &ended);
+                scope.spawn(move || {
+                    while !ended.load(Ordering::Relaxed) {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(step) = self.steps.get(place) else {
+                            break;
+                        };
+                        // The receiver lives as long as a sender does.
+                        let _ = sender.send((place, step.name(), None));
+                        let captured = self.step(step, nsys, stop, partial);
+                        ended.fetch_or(captured.is_err(), Ordering::Relaxed);
+                        let _ = sender.send((place, step.name(), Some(captured)));
+                    }
+                });
+            }
+            drop(sender);
+            for (place, case, message) in messages {
+                match message {
+                    None => tell(Event::Starts(&case)),
+                    Some(Ok(captured)) => {
+                        tell(Event::Done(&case, &captured));
+                        done.insert(place, captured);
+                    }
+                    Some(Err(error)) => {
+                        failed.get_or_insert(error);
+                    }
+                }
+            }
+        });
+        (done, failed)
+    }
+
     /// Makes one capture and writes it below `partial`.
     fn step(
         &self,
@@ -295,7 +354,6 @@ impl<'a> Plan<'a> {
         nsys: &Nsys,
         stop: &AtomicBool,
         partial: &Path,
-        tell: &mut dyn FnMut(Event<'_>),
     ) -> Result<Captured, Error> {
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -318,8 +376,7 @@ impl<'a> Plan<'a> {
             keep: self.options.keep_reports.as_deref(),
             stop,
         };
-        let case = capture::case_name(&request);
-        tell(Event::Starts(&case));
+        let case = step.name();
         let captured = capture::capture(&request).map_err(|source| match source {
             CaptureError::Interrupted => Error::Interrupted,
             source => Error::Capture {
@@ -329,7 +386,6 @@ impl<'a> Plan<'a> {
         })?;
         let path = partial.join("captures").join(format!("{case}.json"));
         store::write_json(&path, &captured.capture)?;
-        tell(Event::Done(&case, &captured));
         Ok(captured)
     }
 
@@ -347,6 +403,10 @@ impl<'a> Plan<'a> {
         if let Some(config) = &step.config {
             let text = serde_json::Value::Object(config.clone()).to_string();
             option("--config", text.into());
+        }
+        if self.options.jobs > 1 {
+            let lock = self.options.root.join("target/captures.lock");
+            option("--lock", absolute(&lock).into());
         }
         let compiled = compiled(&self.options.root, &self.namespace);
         if compiled.is_dir() {

@@ -69,6 +69,8 @@ pub fn measure(
                 "--namespace",
                 &namespace,
             ])
+            // Most of a capture is the start of its process, which touches no GPU.
+            .args(["--jobs", "8"])
             .arg("--inputs")
             .arg(mage_workspace::artifacts(root, &namespace).join("inputs"))
             .arg("--harness")

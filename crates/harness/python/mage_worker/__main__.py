@@ -1,14 +1,16 @@
 """Command line: `python -m mage_worker serve` and `python -m mage_worker capture ...`."""
 
 import argparse
+import fcntl
 import json
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from . import stdio
+from . import environment, implementations, stdio
 from .capture import capture
 from .errors import Unavailable, WorkerError
 from .implementations import MODULES
@@ -22,16 +24,19 @@ def main() -> int:
     replies = stdio.claim_stdout()
     if arguments.command == "serve":
         return serve(stdio.claim_stdin(), replies)
-    capture(
-        cuda_session(),
-        arguments.operation,
-        arguments.dims,
-        arguments.implementation,
-        arguments.inputs,
-        arguments.iterations,
-        arguments.warmup,
-        arguments.config,
-    )
+    environment.require_packages()
+    implementations.module(arguments.implementation).imports()
+    with turn(arguments.lock):
+        capture(
+            cuda_session(),
+            arguments.operation,
+            arguments.dims,
+            arguments.implementation,
+            arguments.inputs,
+            arguments.iterations,
+            arguments.warmup,
+            arguments.config,
+        )
     replies.write(json.dumps({} if arguments.config is None else {"config": arguments.config}).encode() + b"\n")
     replies.flush()
     return 0
@@ -50,7 +55,21 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--iterations", required=True, type=at_least(1), help="calls inside the range")
     one.add_argument("--warmup", required=True, type=at_least(0), help="calls before the range opens")
     one.add_argument("--config", type=config, help="what the run chose, as JSON, for those that choose")
+    one.add_argument(
+        "--lock", type=Path, help="file whose lock is held from before the GPU is touched to after the range"
+    )
     return top
+
+
+@contextmanager
+def turn(lock: Path | None) -> Iterator[None]:
+    """Holds the lock of a file inside the block: of captures that start side by side, one at a time uses the GPU."""
+    if lock is None:
+        yield
+        return
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def config(text: str) -> dict[str, Any]:

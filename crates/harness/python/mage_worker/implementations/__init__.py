@@ -1,6 +1,7 @@
 """The implementations by name.
 
-Each is a module with `prepare(inputs, device, request) -> Prepared`.
+Each is a module with `prepare(inputs, device, request) -> Prepared`, and `imports()`, which imports what it needs
+without touching the GPU.
 """
 
 import importlib

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from ..device import Cuda
 
 
+def imports() -> None:
+    """Nothing beyond this module."""
+
+
 def prepare(inputs: Inputs, device: "Cuda", request: Request) -> Prepared:
     """Binds `matrix @ a`; every call allocates its output, as PyTorch does."""
     if inputs.operation != "neighbor":

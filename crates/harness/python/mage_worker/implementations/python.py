@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 Call = Callable[[], torch.Tensor]
 
 
+def imports() -> None:
+    """Nothing beyond this module."""
+
+
 def prepare(inputs: Inputs, device: "Cuda", _: Request) -> Prepared:
     """Binds the operation's PyTorch expression to `inputs`."""
     call = OPERATIONS[inputs.operation](inputs)

@@ -12,6 +12,7 @@ What the compiler emitted is recorded. A capture loads exactly that code, by its
 compiler in between: the kernels are those of the run, the host's part of a call is not looked at there.
 """
 
+import importlib
 import os
 import re
 from collections.abc import Callable
@@ -48,6 +49,12 @@ EXPRESSIONS: dict[str, tuple[str, Callable[[Inputs], Call]]] = {
     operation: ("eager", expression) for operation, expression in python.OPERATIONS.items()
 } | {"triangle": ("sum of products", _broadcast)}
 """By operation, a name and the expression: `eager` is that of `python`."""
+
+
+def imports() -> None:
+    """What emitted code imports itself."""
+    for name in ("async_compile", "codecache", "select_algorithm", "runtime.triton_heuristics"):
+        importlib.import_module(f"torch._inductor.{name}")
 
 
 def prepare(inputs: Inputs, device: "Cuda", request: Request) -> Prepared:

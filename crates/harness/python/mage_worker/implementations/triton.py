@@ -20,6 +20,10 @@ OPERATIONS = {
 }
 
 
+def imports() -> None:
+    """Nothing beyond this module."""
+
+
 def prepare(inputs: Inputs, device: "Cuda", _: Request) -> Prepared:
     """Allocates the output and binds the operation's kernel to it."""
     output = torch.empty(inputs.output_shape, dtype=torch.float32, device=device.name)

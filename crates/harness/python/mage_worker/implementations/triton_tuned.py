@@ -28,6 +28,10 @@ OPERATIONS = {
 }
 
 
+def imports() -> None:
+    """Nothing beyond this module."""
+
+
 def prepare(inputs: Inputs, device: "Cuda", request: Request) -> Prepared:
     """Allocates the output, chooses a configuration unless one is given, and binds its kernels."""
     kernels = OPERATIONS[inputs.operation]
