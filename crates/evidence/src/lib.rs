@@ -6,9 +6,12 @@
 //! measured in each *implementation*; a Rust implementation runs a kernel *variant*; a harness run has
 //! *rounds* of *samples*; a profile has *captures* of *launches*; both are stored in a *namespace*.
 
+pub mod ab;
 pub mod artifact;
+pub mod calibration;
 pub mod choice;
 pub mod claims;
+pub mod counters;
 pub mod diff;
 pub mod error;
 pub mod errors;
@@ -16,6 +19,7 @@ pub mod experiment;
 pub mod foreign;
 pub mod hash;
 pub mod implementation;
+pub mod ladder;
 pub mod operation;
 pub mod profiles;
 pub mod published;

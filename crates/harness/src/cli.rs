@@ -1,6 +1,6 @@
 //! The command line of `mage-harness`.
 
-use crate::{bench, capture, check, cpu, errors, inputs, interrupt, run, worker};
+use crate::{ab, bench, capture, check, cpu, errors, inputs, interrupt, limits, run, worker};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mage_evidence::experiment::{self, Experiment};
@@ -10,7 +10,9 @@ use mage_kernels::hard;
 use mage_kernels::launch::Gpu;
 use mage_kernels::suite;
 use mage_kernels::variants::{self, Status, VARIANTS};
+use mage_workspace::NewDirectory;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// Rounds of event-timed calls and full-output checks of five GPU operations.
 #[derive(Debug, Parser)]
@@ -24,6 +26,11 @@ pub struct Cli {
 enum Verb {
     /// Measure an experiment into artifacts/<namespace>-kernels.
     Run(RunArguments),
+    /// Compare two variants or implementations of one operation, interleaved in one session.
+    #[command(after_help = ab::verb::AFTER_HELP)]
+    Ab(ab::verb::Arguments),
+    /// Measure kernels under three names each (run by xtask calibrate).
+    Identical(ab::identical::Arguments),
     /// Check every implementation and kernel variant, without timing.
     Check(CheckArguments),
     /// Measure the errors of every implementation against FP64, on standard and on hard inputs.
@@ -32,6 +39,8 @@ enum Verb {
     Inputs(InputsArguments),
     /// Call one case inside a profiler's range (run by mage-profile).
     Capture(CaptureArguments),
+    /// Launch what measures the device's limits, each inside a profiler's range (run by mage-profile).
+    Limits(LimitsArguments),
     /// List the kernel variants.
     Variants,
 }
@@ -56,6 +65,9 @@ struct RunArguments {
     /// Calls before them (0..10000); the experiment's by default.
     #[arg(long)]
     warmup: Option<u32>,
+    /// Go on with what an interrupted run of the same command left: its complete operations are kept.
+    #[arg(long)]
+    resume: bool,
     /// Result namespace; the experiment's name by default.
     #[arg(long)]
     namespace: Option<String>,
@@ -172,6 +184,9 @@ struct CaptureArguments {
     /// Directory of inputs.
     #[arg(long)]
     inputs: PathBuf,
+    /// Two handles of the kernel make the calls in turn: A, B, B, A and so on (for rust).
+    #[arg(long)]
+    pairs: bool,
     /// Calls inside the range.
     #[arg(long)]
     iterations: Option<u32>,
@@ -183,13 +198,25 @@ struct CaptureArguments {
     python: Option<PathBuf>,
 }
 
-/// Does what the command line says.
+#[derive(Debug, Args)]
+struct LimitsArguments {
+    /// File to write: the device, and what is launched in which order.
+    #[arg(long)]
+    plan: PathBuf,
+    /// Launches before the one inside the range.
+    #[arg(long)]
+    warmup: u32,
+}
+
+/// Does what the command line says; the exit status.
 ///
 /// # Errors
 /// Whatever keeps it from being done.
-pub fn main(cli: Cli) -> anyhow::Result<()> {
+pub fn main(cli: Cli) -> anyhow::Result<ExitCode> {
     let root = mage_workspace::find_root()?;
     match cli.verb {
+        Verb::Ab(arguments) => return ab::verb::run(&root, &arguments),
+        Verb::Identical(arguments) => ab::identical::run(&root, &arguments),
         Verb::Run(arguments) => run_experiment(&root, arguments),
         Verb::Check(arguments) => check_suites(&root, arguments),
         Verb::Errors(arguments) => measure_errors(&root, &arguments),
@@ -201,14 +228,17 @@ pub fn main(cli: Cli) -> anyhow::Result<()> {
             Ok(())
         }
         Verb::Capture(arguments) => capture_case(&root, arguments),
+        Verb::Limits(arguments) => limits::run(&arguments.plan, arguments.warmup),
         Verb::Variants => {
             print!("{}", variants_table());
             Ok(())
         }
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
-fn load(root: &Path, name: &str) -> anyhow::Result<Experiment> {
+/// The experiment of this name, if this program can run it.
+pub(crate) fn load(root: &Path, name: &str) -> anyhow::Result<Experiment> {
     let experiment = Experiment::load(root, name)?;
     let path = Experiment::path(root, name);
     bench::check_runnable(&experiment).map_err(|invalid| invalid.in_file(&path))?;
@@ -220,15 +250,21 @@ fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
     let plan = plan(root, &arguments)?;
     let python = worker::interpreter(root, arguments.python.as_deref());
     // Before the bench, which takes long to set up.
-    mage_workspace::NewDirectory::check_free(&plan.output)?;
+    match arguments.resume {
+        true => NewDirectory::check_resumable(&plan.output)?,
+        false => NewDirectory::check_free(&plan.output)?,
+    }
     let compiled = mage_workspace::compiled(root, &plan.namespace);
     // Made by this run or not at all: what an earlier one tuned is not what this one measures.
-    if compiled.exists() {
+    if compiled.exists() && !arguments.resume {
         std::fs::remove_dir_all(&compiled)
             .with_context(|| format!("{}: cannot be removed", compiled.display()))?;
     }
     let mut bench = bench::bench(root, &plan.implementations, &python, &compiled)?;
-    let output = run::run(&plan, &mut bench)?;
+    let output = match arguments.resume {
+        true => run::resume(&plan, &mut bench)?,
+        false => run::run(&plan, &mut bench)?,
+    };
     println!("samples and checks written to {}", output.display());
     Ok(())
 }
@@ -363,7 +399,7 @@ fn measure_errors(root: &Path, arguments: &ErrorsArguments) -> anyhow::Result<()
         command: mage_workspace::command_line(root),
         experiment: &experiment,
     };
-    mage_workspace::NewDirectory::check_free(&plan.output)?;
+    NewDirectory::check_free(&plan.output)?;
     let mut bench = match on_cpu {
         true => {
             if let Some(other) = plan.implementations.iter().find(|name| *name != "rust") {
@@ -439,6 +475,7 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
         compiled: arguments.compiled,
         lock: arguments.lock,
         inputs: arguments.inputs,
+        pairs: arguments.pairs,
         iterations: protocol.capture_iterations,
         warmup: protocol.warmup,
         python: worker::interpreter(root, arguments.python.as_deref()),

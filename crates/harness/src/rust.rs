@@ -2,7 +2,7 @@
 
 use crate::implementation::{Implementation, Load, Loaded};
 use anyhow::Context;
-use mage_kernels::launch::{Call, Gpu};
+use mage_kernels::launch::{Call, Flush, Gpu};
 use mage_kernels::variants;
 use std::collections::BTreeMap;
 
@@ -10,12 +10,17 @@ use std::collections::BTreeMap;
 pub struct Rust {
     gpu: Gpu,
     call: Option<Call>,
+    flush: Option<Flush>,
 }
 
 impl Rust {
     /// Kernels on `gpu`; nothing is loaded yet.
     pub fn new(gpu: Gpu) -> Self {
-        Self { gpu, call: None }
+        Self {
+            gpu,
+            call: None,
+            flush: None,
+        }
     }
 
     fn call(&mut self) -> anyhow::Result<&mut Call> {
@@ -48,6 +53,15 @@ impl Implementation for Rust {
 
     fn measure(&mut self, warmup: u32, iterations: u32) -> anyhow::Result<Vec<f64>> {
         Ok(self.call()?.measure(warmup, iterations)?)
+    }
+
+    fn measure_cold(&mut self, iterations: u32, flush_bytes: u64) -> anyhow::Result<Vec<f64>> {
+        let call = self.call.as_mut().context("rust: no operation is loaded")?;
+        let flush = match self.flush.take() {
+            Some(flush) if flush.bytes() == flush_bytes => self.flush.insert(flush),
+            _ => self.flush.insert(Flush::new(&self.gpu, flush_bytes)?),
+        };
+        Ok(call.measure_cold(iterations, flush)?)
     }
 
     fn input_sha256(&mut self) -> anyhow::Result<BTreeMap<String, String>> {

@@ -94,6 +94,8 @@ pub struct Swatch {
     pub texture: Texture,
 }
 
+/// The hue that is nobody's.
+pub const GREY: u8 = 7;
 const OWN: u8 = 3;
 
 /// The swatch of an implementation: fixed for known names; others take what is left in the order in which

@@ -4,13 +4,17 @@ use crate::capture::{self, CaptureError, Captured, Request};
 use crate::error::Error;
 use crate::find::{self, Nsys};
 use mage_evidence::Invalid;
-use mage_evidence::artifact::{Build, Capture, PROFILE_SCHEMA, Profile, Samples, rotated};
+use mage_evidence::artifact::{
+    Build, Capture, PROFILE_SCHEMA, Profile, Resumed, Samples, rotated, same_session,
+};
 use mage_evidence::choice::Config;
 use mage_evidence::experiment::{Case, Experiment, check_name};
 use mage_evidence::hash::sha256_hex;
 use mage_evidence::operation::Operation;
 use mage_evidence::store::{self, StoreError};
-use mage_workspace::{NewDirectory, artifacts, compiled, discard, now, profile_artifacts};
+use mage_workspace::{
+    NewDirectory, artifacts, compiled, discard, now, profile_artifacts, remove_cut_writes,
+};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -60,6 +64,8 @@ pub struct Options {
     /// How many captures may be under way at once. They start and are exported side by side; the targets take turns at
     /// the GPU, one at a time from before they touch it to the end of their range.
     pub jobs: usize,
+    /// Whether to go on with what an interrupted run of the same options left.
+    pub resume: bool,
     /// The command line, as it is recorded.
     pub command: Vec<String>,
 }
@@ -87,6 +93,7 @@ impl Options {
             allowed_outside: Vec::new(),
             without_ranges: false,
             jobs: 1,
+            resume: false,
             command: Vec::new(),
         }
     }
@@ -120,8 +127,10 @@ pub struct Outcome {
 /// before anything is written; `stop` is set from outside to end.
 ///
 /// # Errors
-/// [`Error`]. Nothing is published then: what was complete stays in `<directory>.partial`, which is
-/// removed where nothing was.
+/// [`Error`]. Nothing is published then: what was complete stays in `<directory>.partial`, from where a run with
+/// [`Options::resume`] goes on; it is removed where nothing was. Every capture is a process of its own, so those of
+/// before and after an interruption are what they would have been without it. What was begun by another build, with
+/// another profiler or under another plan is refused and left as it is.
 pub fn run(
     options: &Options,
     build: Build,
@@ -130,55 +139,99 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let plan = Plan::new(options)?;
     let nsys = find::find(options.nsys.as_deref())?;
-    let directory = NewDirectory::create(&plan.directory)?;
-    let started = now();
-    tell(Event::Begins(&nsys, plan.steps.len()));
-    let (done, failed) = plan.all(&nsys, stop, directory.path(), tell);
+    let mut profile = plan.profile(&nsys, build);
+    let (directory, left) = match options.resume {
+        false => (NewDirectory::create(&plan.directory)?, None),
+        true => {
+            let directory = NewDirectory::resume(&plan.directory)?;
+            let left = plan.left(directory.path(), &profile)?;
+            (directory, left)
+        }
+    };
+    let mut captures = Vec::new();
+    if let Some(left) = left {
+        captures = left.captures;
+        if left.ended {
+            end(directory.path())?;
+            return Ok(Outcome {
+                directory: directory.publish()?,
+                profile: left.profile,
+                captures,
+            });
+        }
+        profile = left.profile;
+    }
+    // First of all: without it nobody could tell what the rest is of.
+    if let Err(error) = store::write_json(&directory.path().join(BEGUN), &profile) {
+        if captures.is_empty() {
+            let _ = discard(directory);
+        }
+        return Err(error.into());
+    }
+    let kept = captures.len();
+    tell(Event::Begins(&nsys, plan.steps.len() - kept));
+    let missing: Vec<&Step> = plan
+        .steps
+        .iter()
+        .filter(|step| !captures[..kept].iter().any(|capture| step.is(capture)))
+        .collect();
+    let (done, failed) = plan.all(&missing, &nsys, stop, directory.path(), tell);
     match failed {
         None => {}
-        Some(error) if done.is_empty() => {
+        Some(error) if captures.is_empty() && done.is_empty() => {
             // The first error is the one to tell.
             let _ = discard(directory);
             return Err(error);
         }
         Some(error) => {
-            tell(Event::Kept(directory.path(), done.len()));
+            tell(Event::Kept(directory.path(), kept + done.len()));
             return Err(error);
         }
     }
-    let captures: Vec<Captured> = done.into_values().collect();
-    let profile = Profile {
-        schema: PROFILE_SCHEMA.to_string(),
-        namespace: plan.namespace.clone(),
-        experiment: plan.experiment.name.clone(),
-        experiment_sha256: plan.experiment_sha256.clone(),
-        started,
-        finished: now(),
-        command: options.command.clone(),
-        capture_iterations: plan.iterations,
-        warmup: plan.warmup,
-        captures: plan.captures,
-        implementations: plan.implementations.clone(),
-        profiler: profiler_words(&nsys, &captures),
-        build,
-        target_sha256: plan.target_sha256.clone(),
-    };
-    store::write_json(&directory.path().join("profile.json"), &profile)?;
+    if let Some(captured) = done.values().next() {
+        profile.profiler = profiler_words(&nsys, captured);
+    }
+    captures.extend(done.into_values().map(|captured| captured.capture));
+    profile.finished = now();
+    store::write_json(&directory.path().join(PROFILE), &profile)?;
+    end(directory.path())?;
     Ok(Outcome {
         directory: directory.publish()?,
         profile,
-        captures: captures.into_iter().map(|done| done.capture).collect(),
+        captures,
     })
 }
 
+/// The record of a profile that has not ended: [`Profile`] with the end standing for the beginning. Never published.
+const BEGUN: &str = "begun.json";
+/// The record of one that has.
+const PROFILE: &str = "profile.json";
+const CAPTURES: &str = "captures";
+
+/// The record is whole: what was only for resuming goes.
+fn end(directory: &Path) -> Result<(), Error> {
+    let path = directory.join(BEGUN);
+    if path.exists() {
+        std::fs::remove_file(&path).map_err(store::io_error("remove", &path))?;
+    }
+    Ok(())
+}
+
+/// What an interrupted run left.
+struct Left {
+    profile: Profile,
+    captures: Vec<Capture>,
+    /// Whether it ended between its record and its name.
+    ended: bool,
+}
+
 /// The profiler's version, the export's schema and the driver, as far as they are known.
-fn profiler_words(nsys: &Nsys, captures: &[Captured]) -> String {
+fn profiler_words(nsys: &Nsys, first: &Captured) -> String {
     let mut words = nsys.version.clone();
-    let first = captures.first();
-    if let Some(version) = first.and_then(|done| done.schema_version.as_ref()) {
+    if let Some(version) = &first.schema_version {
         words.push_str(&format!(", export schema {version}"));
     }
-    if let Some(driver) = first.and_then(|done| done.driver.as_ref()) {
+    if let Some(driver) = &first.driver {
         words.push_str(&format!(", {driver}"));
     }
     words
@@ -209,9 +262,15 @@ struct Step {
 }
 
 impl Step {
-    /// `<operation>-<implementation>-<index>`.
     fn name(&self) -> String {
         format!("{}-{}-{}", self.case.name, self.implementation, self.index)
+    }
+
+    /// Whether `capture` is the one that this step makes.
+    fn is(&self, capture: &Capture) -> bool {
+        capture.operation == self.case.name
+            && capture.implementation == self.implementation
+            && capture.index == self.index
     }
 }
 
@@ -235,27 +294,8 @@ impl<'a> Plan<'a> {
         check_name(&namespace).map_err(|invalid| invalid.under("--namespace"))?;
         let cases = cases(&experiment, options.operations.as_deref())?;
         let implementations = implementations(&experiment, options.implementations.as_deref())?;
-        if !options.inputs.is_dir() {
-            return Err(Invalid::new(
-                "--inputs",
-                format!("{}, which is no directory", options.inputs.display()),
-                "the directory of input files",
-            )
-            .help(format!(
-                "write them with `mage-harness inputs --experiment {} --output DIR`",
-                experiment.name
-            ))
-            .into());
-        }
-        if !options.harness.is_file() {
-            return Err(Invalid::new(
-                "--harness",
-                format!("{}, which is no file", options.harness.display()),
-                "the program mage-harness",
-            )
-            .help("build it with `cargo build --release -p mage-harness`, or name it")
-            .into());
-        }
+        check_inputs(&options.inputs, &experiment)?;
+        check_harness(&options.harness)?;
         let measured = cases
             .iter()
             .map(|case| samples(&artifacts(root, &namespace), case))
@@ -299,10 +339,11 @@ impl<'a> Plan<'a> {
         })
     }
 
-    /// Makes every capture, as many at once as `jobs` says; what is done, by its place, and the first error, after
+    /// Makes these captures, as many at once as `jobs` says; what is done, by its place, and the first error, after
     /// which no other starts.
     fn all(
         &self,
+        steps: &[&Step],
         nsys: &Nsys,
         stop: &AtomicBool,
         partial: &Path,
@@ -314,12 +355,12 @@ impl<'a> Plan<'a> {
         let mut failed = None;
         std::thread::scope(|scope| {
             let (sender, messages) = mpsc::channel();
-            for _ in 0..self.options.jobs.clamp(1, self.steps.len()) {
+            for _ in 0..self.options.jobs.clamp(1, steps.len().max(1)) {
                 let (sender, next, ended) = (sender.clone(), &next, &ended);
                 scope.spawn(move || {
                     while !ended.load(Ordering::Relaxed) {
                         let place = next.fetch_add(1, Ordering::Relaxed);
-                        let Some(step) = self.steps.get(place) else {
+                        let Some(step) = steps.get(place) else {
                             break;
                         };
                         // The receiver lives as long as a sender does.
@@ -345,6 +386,108 @@ impl<'a> Plan<'a> {
             }
         });
         (done, failed)
+    }
+
+    /// The record of the profile as it begins.
+    fn profile(&self, nsys: &Nsys, build: Build) -> Profile {
+        let now = now();
+        Profile {
+            schema: PROFILE_SCHEMA.to_string(),
+            namespace: self.namespace.clone(),
+            experiment: self.experiment.name.clone(),
+            experiment_sha256: self.experiment_sha256.clone(),
+            started: now.clone(),
+            finished: now,
+            command: self.options.command.clone(),
+            capture_iterations: self.iterations,
+            warmup: self.warmup,
+            captures: self.captures,
+            implementations: self.implementations.clone(),
+            profiler: nsys.version.clone(),
+            build,
+            target_sha256: self.target_sha256.clone(),
+            resumed: Vec::new(),
+        }
+    }
+
+    /// What `directory` holds of the plan; none where the run ended before it captured anything.
+    fn left(&self, directory: &Path, now: &Profile) -> Result<Option<Left>, Error> {
+        remove_cut_writes(directory, &[BEGUN, PROFILE, CAPTURES])?;
+        let files: Vec<String> = self
+            .steps
+            .iter()
+            .map(|s| format!("{}.json", s.name()))
+            .collect();
+        let captured = directory.join(CAPTURES);
+        if captured.exists() {
+            let known: Vec<&str> = files.iter().map(String::as_str).collect();
+            remove_cut_writes(&captured, &known)?;
+        }
+        let whole: Vec<(&Step, PathBuf)> = self
+            .steps
+            .iter()
+            .zip(&files)
+            .map(|(step, file)| (step, captured.join(file)))
+            .filter(|(_, path)| path.is_file())
+            .collect();
+        let ended = directory.join(PROFILE).is_file();
+        let path = directory.join(if ended { PROFILE } else { BEGUN });
+        let again = "remove the directory and start again";
+        if !path.is_file() {
+            return match whole.first() {
+                None => Ok(None),
+                Some((step, _)) => Err(Invalid::new(
+                    BEGUN,
+                    format!("none, and a capture of {}", step.name()),
+                    "the record that every profile begins with",
+                )
+                .help(again)
+                .in_file(directory)
+                .into()),
+            };
+        }
+        let mut profile: Profile = store::read_json(&path)?;
+        profile.check().map_err(|invalid| invalid.in_file(&path))?;
+        // What the profiler's reports say of themselves is known only at the end.
+        let version = match profile.profiler.split_once(", export schema ") {
+            Some((version, _)) => version.to_string(),
+            None => profile.profiler.clone(),
+        };
+        let begun = Profile {
+            profiler: version,
+            ..profile.clone()
+        };
+        same_session(&begun, now).map_err(|invalid| invalid.in_file(&path))?;
+        let mut captures = Vec::new();
+        for (step, path) in &whole {
+            let capture: Capture = store::read_json(path)?;
+            let right = capture.check().and_then(|()| capture.check_in(&profile));
+            right.map_err(|invalid| invalid.help(again).in_file(path))?;
+            if !step.is(&capture) || capture.dims != step.case.dims {
+                let found = format!("{} {:?}", capture.operation, capture.dims);
+                let expected = format!("{} {:?}", step.name(), step.case.dims);
+                let other = Invalid::new("", found, expected).help(again);
+                return Err(other.in_file(path).into());
+            }
+            captures.push(capture);
+        }
+        if ended && whole.len() < self.steps.len() {
+            let found = format!("{} of {} captures", whole.len(), self.steps.len());
+            let missing = Invalid::new(CAPTURES, found, "all, where there is profile.json");
+            return Err(missing.help(again).in_file(directory).into());
+        }
+        if !ended {
+            profile.resumed.push(Resumed {
+                at: mage_workspace::now(),
+                command: self.options.command.clone(),
+                kept: whole.iter().map(|(step, _)| step.name()).collect(),
+            });
+        }
+        Ok(Some(Left {
+            profile,
+            captures,
+            ended,
+        }))
     }
 
     /// Makes one capture and writes it below `partial`.
@@ -384,7 +527,7 @@ impl<'a> Plan<'a> {
                 source: Box::new(source),
             },
         })?;
-        let path = partial.join("captures").join(format!("{case}.json"));
+        let path = partial.join(CAPTURES).join(format!("{case}.json"));
         store::write_json(&path, &captured.capture)?;
         Ok(captured)
     }
@@ -413,14 +556,7 @@ impl<'a> Plan<'a> {
             option("--compiled", absolute(&compiled).into());
         }
         if let Some(python) = &self.options.python {
-            // A bare name is looked up in PATH.
-            let bare = python.components().count() == 1 && !python.is_absolute();
-            let python = if bare {
-                python.clone()
-            } else {
-                absolute(python)
-            };
-            option("--python", python.into());
+            option("--python", interpreter(python).into());
         }
         words
     }
@@ -428,16 +564,55 @@ impl<'a> Plan<'a> {
 
 /// What the run of the namespace left of a case: what does not run there, and what was chosen. None where there was
 /// no run.
-fn samples(directory: &Path, case: &Case) -> Result<Option<Samples>, StoreError> {
+pub(crate) fn samples(directory: &Path, case: &Case) -> Result<Option<Samples>, StoreError> {
     let path = directory.join(format!("samples/{}.json", case.name));
     path.is_file().then(|| store::read_json(&path)).transpose()
 }
 
-fn absolute(path: &Path) -> PathBuf {
+pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-fn cases(experiment: &Experiment, wanted: Option<&[Operation]>) -> Result<Vec<Case>, Invalid> {
+/// The interpreter as the target is given it; a bare name is looked up in PATH.
+pub(crate) fn interpreter(python: &Path) -> PathBuf {
+    let bare = python.components().count() == 1 && !python.is_absolute();
+    match bare {
+        true => python.to_path_buf(),
+        false => absolute(python),
+    }
+}
+
+pub(crate) fn check_inputs(inputs: &Path, experiment: &Experiment) -> Result<(), Invalid> {
+    if inputs.is_dir() {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        "--inputs",
+        format!("{}, which is no directory", inputs.display()),
+        "the directory of input files",
+    )
+    .help(format!(
+        "write them with `mage-harness inputs --experiment {} --output DIR`",
+        experiment.name
+    )))
+}
+
+pub(crate) fn check_harness(harness: &Path) -> Result<(), Invalid> {
+    if harness.is_file() {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        "--harness",
+        format!("{}, which is no file", harness.display()),
+        "the program mage-harness",
+    )
+    .help("build it with `cargo build --release -p mage-harness`, or name it"))
+}
+
+pub(crate) fn cases(
+    experiment: &Experiment,
+    wanted: Option<&[Operation]>,
+) -> Result<Vec<Case>, Invalid> {
     for operation in wanted.unwrap_or_default() {
         if experiment.case(*operation).is_none() {
             let known: Vec<&str> = experiment
@@ -460,7 +635,7 @@ fn cases(experiment: &Experiment, wanted: Option<&[Operation]>) -> Result<Vec<Ca
         .collect())
 }
 
-fn implementations(
+pub(crate) fn implementations(
     experiment: &Experiment,
     wanted: Option<&[String]>,
 ) -> Result<Vec<String>, Invalid> {

@@ -36,18 +36,28 @@ macro_rules! kernels {
 
 kernels! {
     bias_gelu
+    bias_gelu_broad
+    bias_gelu_few
+    bias_gelu_flat
     bias_gelu_full
+    bias_gelu_mix
     bias_gelu_once
     bias_gelu_pair
+    bias_gelu_past
     bias_gelu_quad
     bias_gelu_row
     bias_gelu_rows
     bias_gelu_share
+    bias_gelu_slab
+    bias_gelu_stream
+    bias_gelu_strip
+    bias_gelu_tall
     bias_gelu_two
     bias_gelu_wave
     copy_full
     copy_pair
     copy_rows
+    copy_slab
     copy_two
     copy_wide
     layer_norm
@@ -59,6 +69,7 @@ kernels! {
     layer_norm_tile
     layer_norm_warp
     layer_norm_wide
+    multiply_resident
     neighbor
     neighbor_block
     neighbor_direct

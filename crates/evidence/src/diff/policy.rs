@@ -40,7 +40,8 @@ impl FailOn {
         }
     }
 
-    const fn refuses(self, verdict: &Verdict, status: Status) -> bool {
+    /// Whether a case of this verdict fails the comparison; `status` tells one that is new from one that is gone.
+    pub const fn refuses(self, verdict: &Verdict, status: Status) -> bool {
         match (self, verdict) {
             (Self::Never, _) => false,
             (_, Verdict::Slower) => true,
@@ -78,6 +79,30 @@ impl FailOn {
     }
 }
 
+/// A part of 1 that is written in percent: `1%`, `1`, `0.5%`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Percent(pub f64);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", (self.0 * 1e8).round() / 1e6)
+    }
+}
+
+impl FromStr for Percent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.strip_suffix('%').unwrap_or(text);
+        match number.parse::<f64>() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Self(percent / 100.0)),
+            _ => Err(format!(
+                "found {text:?}, expected percent from 0 to 100, such as 1%"
+            )),
+        }
+    }
+}
+
 impl fmt::Display for FailOn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -95,5 +120,24 @@ impl FromStr for FailOn {
                 let names = Self::ALL.map(Self::name).join(", ");
                 format!("found {text:?}, expected one of {names}")
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn margins_are_percent() {
+        let parsed = |text: &str| text.parse::<Percent>().map(|percent| percent.0);
+        assert_eq!(parsed("1%").unwrap(), 0.01);
+        assert_eq!(parsed("2.5").unwrap(), 0.025);
+        for bad in ["", "%", "-1%", "101%", "NaN", "one"] {
+            assert!(parsed(bad).is_err(), "{bad}");
+        }
+        for (part, text) in [(0.01, "1%"), (0.003, "0.3%"), (0.0, "0%")] {
+            assert_eq!(Percent(part).to_string(), text);
+            assert_eq!(parsed(text).unwrap(), part);
+        }
     }
 }

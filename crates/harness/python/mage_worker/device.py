@@ -58,6 +58,10 @@ class Cuda:
         """A timing event, not yet created on the device."""
         return torch.cuda.Event(enable_timing=True)
 
+    def flush(self, size: int) -> Callable[[], object]:
+        """A function that writes `size` bytes of memory of its own."""
+        return torch.empty(size, dtype=torch.uint8, device=self.name).zero_
+
     def release_free_memory(self) -> None:
         """Gives what the caching allocator holds and nobody uses back to the driver."""
         torch.cuda.empty_cache()

@@ -52,6 +52,13 @@ impl In<f32> {
         self.get4(quad)
     }
 
+    /// As [`get4`](Self::get4); on the device, a read past the L1 cache.
+    #[track_caller]
+    #[inline]
+    pub fn get4_past_l1(self, quad: u32) -> F32x4 {
+        self.get4(quad)
+    }
+
     /// As [`get4`](Self::get4) if `present`, else zeros and no access.
     #[track_caller]
     #[inline]
