@@ -84,7 +84,7 @@ pub fn resume(plan: &Plan, bench: &mut Bench) -> anyhow::Result<PathBuf> {
     let directory = NewDirectory::resume(&plan.output)?;
     match left::read(plan, bench, directory.path())? {
         Left::Nothing => finish(plan, bench, directory, None),
-        Left::Begun(begun) => finish(plan, bench, directory, Some(begun)),
+        Left::Begun(begun) => finish(plan, bench, directory, Some(*begun)),
         Left::Whole => {
             left::end(directory.path())?;
             Ok(directory.publish()?)
