@@ -6,6 +6,7 @@
 pub mod calibration;
 pub mod cli;
 mod counters;
+pub mod errors;
 mod ladder;
 mod profiles;
 mod results;
@@ -41,6 +42,8 @@ pub struct Artifacts {
     counted: Option<Counted>,
     /// Every variant, where the ladder was measured.
     ladder: Option<ladder::Climbed>,
+    /// What is made of errors against FP64, where they were measured.
+    errors: Vec<File>,
 }
 
 /// The evidence of a namespace, made from its artifacts. Reads; writes nothing.
@@ -74,6 +77,7 @@ impl Artifacts {
             captures,
             counted,
             ladder,
+            errors: errors::files(root, namespace)?,
         })
     }
 
@@ -121,6 +125,7 @@ impl Artifacts {
                 text: store::to_json(&ladder)?,
             });
         }
+        files.extend(self.errors.iter().cloned());
         Ok(files)
     }
 
@@ -504,12 +509,13 @@ fn agree(namespace: &str, events: &Events, captures: &Captures) -> anyhow::Resul
             run.namespace
         );
     }
+    let mut cases = 0;
     for samples in &events.samples {
-        for implementation in &run.implementations {
+        for implementation in &samples.available(&run.implementations) {
             case_agrees(samples, implementation, captures)?;
+            cases += 1;
         }
     }
-    let cases = events.samples.len() * run.implementations.len();
     let expected = cases * profile.captures as usize;
     if captures.captures.len() != expected {
         bail!(
@@ -538,7 +544,15 @@ fn case_agrees(samples: &Samples, implementation: &str, captures: &Captures) -> 
     let measured = samples.rounds[0].implementations[implementation]
         .kernel
         .as_ref();
+    let chosen = samples.choices.get(implementation).map(|c| &c.config);
     for capture in of_case {
+        if capture.config.as_ref() != chosen {
+            bail!(
+                "{op} {implementation}: capture {}: config: found {:?}, expected {chosen:?} as the run chose",
+                capture.index,
+                capture.config
+            );
+        }
         if capture.dims != samples.dims || capture.variant.as_ref() != measured {
             bail!(
                 "{op} {implementation}: capture {}: found {:?} at {:?}, expected {measured:?} at {:?} as measured",

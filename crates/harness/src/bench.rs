@@ -73,11 +73,12 @@ pub fn implementations(
     gpu: &Gpu,
     names: &[String],
     python: &Path,
+    compiled: Option<&Path>,
 ) -> anyhow::Result<(Implementations, Option<Python>)> {
     let mut shared = None;
     let mut environment = None;
     if names.iter().any(|name| name != "rust") {
-        let mut command = worker::command(root, python);
+        let mut command = worker::command(root, python, compiled);
         command.arg("serve");
         let mut worker = Worker::start(command)?;
         let hello = worker.hello()?;
@@ -131,16 +132,22 @@ pub fn built_from(root: &Path) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Everything that a run needs. The state of the source tree is read here, before anything is written.
+/// Everything that a run needs. The state of the source tree is read here, before anything is written. What the
+/// worker's compilers make goes to `compiled`, for the captures to find.
 ///
 /// # Errors
 /// As [`implementations`], and where NVML or a source file cannot be read.
-pub fn bench(root: &Path, names: &[String], python: &Path) -> anyhow::Result<Bench> {
+pub fn bench(
+    root: &Path,
+    names: &[String],
+    python: &Path,
+    compiled: &Path,
+) -> anyhow::Result<Bench> {
     let build = mage_workspace::build(root, objects_sha256())?;
     built_from(root)?;
     let gpu = Gpu::open()?;
     let monitor = NvmlMonitor::open(&gpu)?;
-    let (implementations, python) = implementations(root, &gpu, names, python)?;
+    let (implementations, python) = implementations(root, &gpu, names, python, Some(compiled))?;
     Ok(Bench {
         implementations,
         monitor: Box::new(monitor),

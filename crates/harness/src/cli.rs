@@ -1,11 +1,14 @@
 //! The command line of `mage-harness`.
 
-use crate::{ab, bench, capture, check, cpu, inputs, interrupt, ladder, limits, run, worker};
+use crate::{
+    ab, bench, capture, check, cpu, errors, inputs, interrupt, ladder, limits, run, worker,
+};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mage_evidence::experiment::{self, Case, Experiment, Protocol};
 use mage_evidence::operation::Operation;
 use mage_evidence::{Invalid, store};
+use mage_kernels::hard;
 use mage_kernels::launch::Gpu;
 use mage_kernels::suite;
 use mage_kernels::variants::{self, Status, VARIANTS};
@@ -32,6 +35,8 @@ enum Verb {
     Identical(ab::identical::Arguments),
     /// Check every implementation and kernel variant, without timing.
     Check(CheckArguments),
+    /// Measure the errors of every implementation against FP64, on standard and on hard inputs.
+    Errors(ErrorsArguments),
     /// Write an experiment's inputs and verify their hashes.
     Inputs(InputsArguments),
     /// Call one case inside a profiler's range (run by mage-profile).
@@ -126,6 +131,28 @@ struct CheckArguments {
 }
 
 #[derive(Debug, Args)]
+struct ErrorsArguments {
+    /// Experiment whose implementations and variants to run.
+    #[arg(long)]
+    experiment: String,
+    /// Where to run; on the CPU the Rust kernels alone, on small cases.
+    #[arg(long, value_enum, default_value = "cuda")]
+    device: DeviceName,
+    /// Implementations to run, comma-separated; all of the experiment's by default.
+    #[arg(long, value_delimiter = ',')]
+    implementations: Vec<String>,
+    /// Result namespace; the experiment's name by default.
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Directory to make; artifacts/<namespace>-errors by default.
+    #[arg(long)]
+    output: Option<PathBuf>,
+    /// Python with PyTorch and Triton.
+    #[arg(long)]
+    python: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 struct InputsArguments {
     /// Experiment whose inputs to write.
     #[arg(long)]
@@ -149,6 +176,15 @@ struct CaptureArguments {
     /// Kernel variant that rust runs; the experiment's by default.
     #[arg(long)]
     variant: Option<String>,
+    /// What the run chose, as JSON, for an implementation that chooses: run this and choose nothing.
+    #[arg(long)]
+    config: Option<String>,
+    /// Where the run's compilers kept what they made.
+    #[arg(long)]
+    compiled: Option<PathBuf>,
+    /// File whose lock is held while the GPU is used.
+    #[arg(long)]
+    lock: Option<PathBuf>,
     /// Directory of inputs.
     #[arg(long)]
     inputs: PathBuf,
@@ -209,6 +245,7 @@ pub fn main(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Identical(arguments) => ab::identical::run(&root, &arguments),
         Verb::Run(arguments) => run_experiment(&root, arguments),
         Verb::Check(arguments) => check_suites(&root, arguments),
+        Verb::Errors(arguments) => measure_errors(&root, &arguments),
         Verb::Inputs(arguments) => {
             let experiment = load(&root, &arguments.experiment)?;
             let files = inputs::write(&experiment, &arguments.output)?;
@@ -244,7 +281,13 @@ fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
         true => NewDirectory::check_resumable(&plan.output)?,
         false => NewDirectory::check_free(&plan.output)?,
     }
-    let mut bench = bench::bench(root, &plan.implementations, &python)?;
+    let compiled = mage_workspace::compiled(root, &plan.namespace);
+    // Made by this run or not at all: what an earlier one tuned is not what this one measures.
+    if compiled.exists() && !arguments.resume {
+        std::fs::remove_dir_all(&compiled)
+            .with_context(|| format!("{}: cannot be removed", compiled.display()))?;
+    }
+    let mut bench = bench::bench(root, &plan.implementations, &python, &compiled)?;
     let output = match arguments.resume {
         true => run::resume(&plan, &mut bench)?,
         false => run::run(&plan, &mut bench)?,
@@ -349,8 +392,69 @@ fn check_on_gpu(
     }
     let gpu = Gpu::open().context("without a CUDA device, check with --device cpu")?;
     let python = worker::interpreter(root, arguments.python.as_deref());
-    let (mut implementations, _) = bench::implementations(root, &gpu, &names, &python)?;
+    let (mut implementations, _) = bench::implementations(root, &gpu, &names, &python, None)?;
     check::suite(cases, &arguments.variants, &mut implementations)
+}
+
+fn measure_errors(root: &Path, arguments: &ErrorsArguments) -> anyhow::Result<()> {
+    interrupt::install()?;
+    let experiment = load(root, &arguments.experiment)?;
+    let on_cpu = arguments.device == DeviceName::Cpu;
+    let asked = match on_cpu && arguments.implementations.is_empty() {
+        true => vec!["rust".to_string()],
+        false => arguments.implementations.clone(),
+    };
+    let names = chosen("--implementations", &experiment.implementations, &asked)?;
+    let namespace = arguments
+        .namespace
+        .clone()
+        .unwrap_or(experiment.name.clone());
+    experiment::check_name(&namespace).map_err(|e| e.under("--namespace"))?;
+    let plan = errors::Plan {
+        spec: store::read_text(&Experiment::path(root, &experiment.name))?,
+        cases: match on_cpu {
+            true => hard::small(),
+            false => hard::cases(),
+        },
+        run: mage_workspace::artifacts(root, &namespace),
+        output: match &arguments.output {
+            Some(output) => output.clone(),
+            None => mage_workspace::error_artifacts(root, &namespace),
+        },
+        implementations: names,
+        namespace,
+        command: mage_workspace::command_line(root),
+        experiment: &experiment,
+    };
+    NewDirectory::check_free(&plan.output)?;
+    let mut bench = match on_cpu {
+        true => {
+            if let Some(other) = plan.implementations.iter().find(|name| *name != "rust") {
+                let only = "rust alone with --device cpu";
+                return Err(Invalid::new("--implementations", other, only).into());
+            }
+            errors::Bench {
+                implementations: vec![Box::new(errors::Executor::default())],
+                device: None,
+                python: None,
+                build: mage_workspace::build(root, bench::objects_sha256())?,
+            }
+        }
+        false => {
+            let python = worker::interpreter(root, arguments.python.as_deref());
+            let compiled = mage_workspace::compiled(root, &plan.namespace);
+            let made = bench::bench(root, &plan.implementations, &python, &compiled)?;
+            errors::Bench {
+                device: Some(made.monitor.device().clone()),
+                implementations: made.implementations,
+                python: made.python,
+                build: made.build,
+            }
+        }
+    };
+    let output = errors::run(&plan, &mut bench)?;
+    println!("errors written to {}", output.display());
+    Ok(())
 }
 
 /// The operations of these variants; every one where none is named.
@@ -386,6 +490,9 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
     let target = capture::Target {
         implementation: arguments.implementation,
         variant: arguments.variant,
+        config: arguments.config,
+        compiled: arguments.compiled,
+        lock: arguments.lock,
         inputs: arguments.inputs,
         pairs: arguments.pairs,
         iterations: protocol.capture_iterations,

@@ -9,6 +9,7 @@ pub mod capture;
 pub mod check;
 pub mod cli;
 pub mod cpu;
+pub mod errors;
 pub mod host;
 pub mod implementation;
 pub mod inputs;
@@ -23,5 +24,5 @@ pub mod rust;
 pub mod verify;
 pub mod worker;
 
-pub use implementation::Implementation;
+pub use implementation::{Implementation, Load, Loaded};
 pub use monitor::Monitor;

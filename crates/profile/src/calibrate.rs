@@ -195,6 +195,7 @@ fn fill(
                     operation: case.name,
                     dims: &case.dims,
                     implementation: IMPLEMENTATION,
+                    config: None,
                     index: process,
                     iterations: options.iterations,
                     ranges_required: true,

@@ -10,6 +10,7 @@ use crate::sqlite::{self, Report};
 use crate::{answer, environment, text};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{CAPTURE_SCHEMA, Capture};
+use mage_evidence::choice::Config;
 use mage_evidence::operation::Operation;
 use mage_workspace::portable;
 use std::ffi::{OsStr, OsString};
@@ -63,6 +64,8 @@ pub struct Request<'a> {
     pub dims: &'a [u32],
     /// Which implementation.
     pub implementation: &'a str,
+    /// What the run chose, which the target must say that it ran.
+    pub config: Option<&'a Config>,
     /// Which capture of the case, counted from 1.
     pub index: u32,
     /// Calls inside the capture range.
@@ -202,7 +205,7 @@ pub enum CaptureError {
 pub fn capture(request: &Request<'_>) -> Result<Captured, CaptureError> {
     let expected = "{} or {\"kernel\": ...}";
     let profiled = profile(&request.job, request.ranges_required, expected, |stdout| {
-        answer::variant(stdout, request.implementation)
+        answer::variant(stdout, request.implementation, request.config)
     })?;
     let expected = Expected {
         iterations: request.iterations,
@@ -219,6 +222,7 @@ pub fn capture(request: &Request<'_>) -> Result<Captured, CaptureError> {
         dims: request.dims.to_vec(),
         implementation: request.implementation.to_string(),
         variant: profiled.answer,
+        config: request.config.cloned(),
         index: request.index,
         requested_iterations: request.iterations,
         commands: profiled.commands,

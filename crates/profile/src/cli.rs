@@ -102,6 +102,9 @@ struct RunArguments {
     /// Keep reports and exports here; they embed the target's (scrubbed) environment
     #[arg(long, value_name = "DIR")]
     keep_reports: Option<PathBuf>,
+    /// Captures under way at once (1..64); they take turns at the GPU.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    jobs: u32,
     /// Allow kernels of this name outside the iterations; they do not count
     #[arg(long, value_name = "KERNEL")]
     allow: Vec<String>,
@@ -281,6 +284,7 @@ fn try_run(arguments: RunArguments, stop: &AtomicBool) -> anyhow::Result<Outcome
     options.python = arguments.python;
     options.timeout = Duration::from_secs(arguments.timeout);
     options.keep_reports = arguments.keep_reports;
+    options.jobs = arguments.jobs as usize;
     options.allowed_outside = arguments.allow;
     options.without_ranges = arguments.without_ranges;
     options.resume = arguments.resume;

@@ -85,6 +85,8 @@ pub fn measure(
     if steps[1] != Step::Done {
         let mut profile = common(&programs::path("mage-profile")?, steps[1]);
         profile
+            // Most of a capture is the start of its process, which touches no GPU.
+            .args(["--jobs", "8"])
             .arg("--inputs")
             .arg(measured_inputs(root, &namespace))
             .arg("--harness")

@@ -60,6 +60,7 @@ pub const COUNTERS: &str = "structure-";
 pub fn namespace_of(directory: &str) -> Option<&str> {
     directory
         .strip_suffix("-kernels-nsys")
+        .or_else(|| directory.strip_suffix("-errors"))
         .or_else(|| directory.strip_suffix("-kernels-ncu"))
         .or_else(|| directory.strip_suffix("-kernels"))
         .or_else(|| directory.strip_suffix("-ladder"))
@@ -80,7 +81,7 @@ pub fn beside(root: &Path, report: &mut Report) -> anyhow::Result<()> {
             report.add(
                 Kind::Extra,
                 path,
-                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-kernels-ncu, <ns>-ladder), no study's (calibration-*) and no counters (structure-*), expected none; remove it",
+                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-kernels-ncu, <ns>-ladder, <ns>-errors), no study's (calibration-*) and no counters (structure-*), expected none; remove it",
             );
         }
     }
@@ -108,10 +109,11 @@ pub fn account(
         (&places.results_file, &places.events),
         (&places.profiles_file, &places.captures),
     ];
-    // Counters and a ladder may be absent, but not the evidence without the artifacts, nor they without it.
+    // Counters, a ladder and errors may be absent, but not the evidence without the artifacts, nor they without it.
     for (evidence, artifacts) in [
         (&places.counters_file, &places.counted),
         (&places.ladder_file, &places.ladder),
+        (&places.errors_file, &places.errors),
     ] {
         if root.join(evidence).exists() || root.join(artifacts).exists() {
             pairs.push((evidence, artifacts));
@@ -119,7 +121,10 @@ pub fn account(
     }
     let known: Vec<&PathBuf> = pairs.iter().map(|(evidence, _)| *evidence).collect();
     for (evidence, artifacts) in pairs {
-        let hashes = "/provenance/artifacts_sha256";
+        let hashes = match evidence == &places.errors_file {
+            true => "/artifacts_sha256",
+            false => "/provenance/artifacts_sha256",
+        };
         artifacts_of(root, evidence, hashes, artifacts, &mut read, proved, report)?;
     }
     if let Some(directory) = places.results_file.parent() {
@@ -348,6 +353,7 @@ mod tests {
         assert_eq!(namespace_of("mage-001-kernels"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels-nsys"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-ladder"), Some("mage-001"));
+        assert_eq!(namespace_of("mage-001-errors"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels-ncu"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels.partial"), None);
         assert_eq!(namespace_of("notes"), None);

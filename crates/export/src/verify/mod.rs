@@ -173,6 +173,8 @@ struct Places {
     results_file: PathBuf,
     profiles_file: PathBuf,
     ladder_file: PathBuf,
+    errors: PathBuf,
+    errors_file: PathBuf,
     /// Where a namespace has counters, which it need not have.
     counted: PathBuf,
     counters_file: PathBuf,
@@ -189,6 +191,8 @@ impl Places {
             results_file: results.join(results::FILE),
             profiles_file: results.join(profiles::FILE),
             ladder_file: results.join(ladder_file::FILE),
+            errors: mage_workspace::error_artifacts(here, namespace),
+            errors_file: results.join(mage_evidence::errors::FILE),
             counted: mage_workspace::counter_artifacts(here, namespace),
             counters_file: results.join(counters::FILE),
         }
@@ -241,6 +245,12 @@ fn again(
     };
     for file in files {
         let Ok(found) = store::read_bytes(&root.join(&file.path)) else {
+            // The evidence itself has been reported as missing; what is made beside it has not.
+            if !file.path.starts_with(RESULTS) {
+                let text =
+                    "found no such file, expected it as the artifacts give it; run mage-export";
+                report.add(Kind::Missing, file.path, text);
+            }
             continue;
         };
         // A changed artifact has another hash in the text made again; what is left is the evidence's own.

@@ -151,6 +151,7 @@ impl<'a> Check<'a> {
         let operations = items(&results["results"]);
         self.count("results", operations.len(), items(&run["operations"]).len());
         let mut checks = 0;
+        let mut absent = 0;
         for (i, operation) in operations.iter().enumerate() {
             let name = operation["op"].as_str().unwrap_or_default();
             let path = places.events.join(format!("samples/{name}.json"));
@@ -168,13 +169,48 @@ impl<'a> Check<'a> {
                 &operation["input_hashes"]["sha256"],
                 &samples["input_sha256"],
             );
+            let reasons = or_empty(&samples["unavailable"]);
+            absent += reasons.as_object().map_or(0, serde_json::Map::len);
+            let field = format!("{place}.unavailable");
+            self.same(&field, &or_empty(&operation["unavailable"]), &reasons);
+            self.choices(&place, operation, samples);
             checks += self.rounds(&place, operation, samples, run);
         }
         let implementations = items(&run["implementations"]).len();
         let rounds = protocol["rounds"].as_u64().unwrap_or(0) as usize;
-        let expected = operations.len() * implementations * rounds;
+        let expected = (operations.len() * implementations).saturating_sub(absent) * rounds;
         self.count("full-output checks that passed", checks, expected);
         self.checks += checks;
+    }
+
+    /// What was chosen, and how many candidates the artifact counts.
+    fn choices(&mut self, place: &str, operation: &Value, samples: &Value) {
+        let (shown, raw) = (
+            or_empty(&operation["choices"]),
+            or_empty(&samples["choices"]),
+        );
+        let names = |value: &Value| -> Vec<String> {
+            let fields = value.as_object();
+            fields.iter().flat_map(|f| f.keys().cloned()).collect()
+        };
+        let field = format!("{place}.choices");
+        self.same(&field, &names(&shown).into(), &names(&raw).into());
+        for name in names(&raw) {
+            let (shown, raw) = (&shown[&name], &raw[&name]);
+            let field = |of: &str| format!("{field}.{name}.{of}");
+            for same in ["config", "how"] {
+                self.same(&field(same), &shown[same], &raw[same]);
+            }
+            let candidates = items(&raw["candidates"]);
+            let passing = candidates.iter().filter(|c| c["outcome"] == "passes");
+            for (of, count) in [
+                ("candidates", candidates.len()),
+                ("passing", passing.count()),
+            ] {
+                let found = shown[of].as_u64().unwrap_or(0) as usize;
+                self.count(&field(of), found, count);
+            }
+        }
     }
 
     /// The rounds of one operation; how many of its checks passed.
@@ -317,7 +353,17 @@ impl<'a> Check<'a> {
         let each = profile["captures"].as_u64().unwrap_or(0) as usize;
         self.count("captures", captures.len(), cases.len() * each);
         if let Some(run) = read.get(&places.events.join("run.json")) {
-            let expected = items(&run["operations"]).len() * items(&run["implementations"]).len();
+            let operations = items(&run["operations"]);
+            let absent: usize = operations
+                .iter()
+                .filter_map(|op| {
+                    let path = format!("samples/{}.json", op.as_str()?);
+                    let reasons = &read.get(&places.events.join(path))?["unavailable"];
+                    Some(reasons.as_object()?.len())
+                })
+                .sum();
+            let all = operations.len() * items(&run["implementations"]).len();
+            let expected = all.saturating_sub(absent);
             self.count("cases with captures", cases.len(), expected);
         }
     }
@@ -337,6 +383,7 @@ impl<'a> Check<'a> {
             &capture["requested_iterations"],
             &raw["requested_iterations"],
         );
+        self.same(&field("config"), &capture["config"], &raw["config"]);
         let iterations = raw["requested_iterations"].as_u64().unwrap_or(0);
         let launches = capture["launches"].as_u64().unwrap_or(0);
         self.count(
@@ -390,6 +437,14 @@ impl<'a> Check<'a> {
             &row["shared_mem_bytes"],
             &Value::from(shared),
         );
+    }
+}
+
+/// A map that is left out where it is empty.
+fn or_empty(value: &Value) -> Value {
+    match value {
+        Value::Null => Value::Object(serde_json::Map::new()),
+        value => value.clone(),
     }
 }
 

@@ -218,7 +218,11 @@ fn specification(
         let excused = results
             .excluded
             .iter()
-            .any(|e| e.starts_with(&format!("{name}:")));
+            .any(|e| e.starts_with(&format!("{name}:")))
+            || results
+                .results
+                .iter()
+                .all(|op| op.unavailable.contains_key(name));
         if !there && !excused {
             report.add(
                 Kind::Count,

@@ -271,7 +271,7 @@ fn arms(
             _ => "rust".to_string(),
         })
         .into();
-    let (implementations, python) = bench::implementations(root, gpu, &names, python)?;
+    let (implementations, python) = bench::implementations(root, gpu, &names, python, None)?;
     let arms = implementations.try_into();
     let arms = arms.map_err(|_| anyhow::anyhow!("an implementation a name"))?;
     Ok((arms, python))
