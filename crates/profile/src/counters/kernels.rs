@@ -79,6 +79,23 @@ mod tests {
     fn one_kernel_is_told_from_another_whatever_the_profiler_prints() {
         for (a, b) in [
             ("tiled_matmul", "tiled_matmul"),
+            // As an H200 gave them: Nsight Systems 2025.3.1 and Nsight Compute 2025.3.1.
+            (
+                "void at::native::elementwise_kernel<(int)128, (int)2, void at::native::gpu_kernel_impl_nocast<at::native::CUDAFunctor_add<float>>(at::TensorIteratorBase &, const T1 &)::[lambda(int) (instance 1)]>(int, T3)",
+                "void elementwise_kernel<128, 2, void gpu_kernel_impl_nocast<CUDAFunctor_add<float>>(TensorIteratorBase &, const T1 &)::[lambda(int) (instance 1)]>(int, T3)",
+            ),
+            (
+                "void at::native::vectorized_elementwise_kernel<(int)4, at::native::GeluCUDAKernelImpl(at::TensorIteratorBase &, at::native::GeluType)::[lambda() (instance 1)]::operator ()() const::[lambda() (instance 2)]::operator ()() const::[lambda(float) (instance 1)], std::array<char *, (unsigned long)2>>(int, T2, T3)",
+                "void vectorized_elementwise_kernel<4, GeluCUDAKernelImpl(TensorIteratorBase &, GeluType)::[lambda() (instance 1)]::operator ()() lambda() (instance 2)]::operator ()() lambda(float) (instance 1)], std::array<char *, 2>>(int, T2, T3)",
+            ),
+            (
+                "void at::native::indexFuncLargeIndex<float, long, unsigned int, (int)2, (int)2, (int)-2, (bool)1, at::native::<unnamed>::ReduceAdd>(at::cuda::detail::TensorInfo<T1, T3>, at::cuda::detail::TensorInfo<const T1, T3>, at::cuda::detail::TensorInfo<const T2, T3>, int, int, T3, T3, long, long, const T8 &, T1)",
+                "void indexFuncLargeIndex<float, long, unsigned int, 2, 2, (int)-2, 1, unnamed>::ReduceAdd>(cuda::TensorInfo<T1, T3>, cuda::TensorInfo<const T1, T3>, cuda::TensorInfo<const T2, T3>, int, int, T3, T3, long, long, const T8 &, T1)",
+            ),
+            (
+                "void at::native::<unnamed>::vectorized_layer_norm_kernel<float, float, (bool)0>(int, T2, const T1 *, const T1 *, const T1 *, T2 *, T2 *, T1 *)",
+                "void unnamed>::vectorized_layer_norm_kernel<float, float, 0>(int, T2, const T1 *, const T1 *, const T1 *, T2 *, T2 *, T1 *)",
+            ),
             (
                 "void at::native::elementwise_kernel<(int)128, (int)2>(int, T3)",
                 "void elementwise_kernel<128, 2, void nocast<add<float>>(Base &, const T1 &)::[lambda(int) (instance 1)]>(int, T3)",
