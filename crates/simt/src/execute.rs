@@ -34,10 +34,30 @@ macro_rules! kernels {
     };
 }
 
+/// The first instruction of each of the other variants that is not emulated.
+const DEVICE_ONLY: &[(&str, &str)] = &[
+    ("bias_gelu_bulk", BULK),
+    ("copy_bulk", BULK),
+    ("matmul_presplit", GRID),
+    ("matmul_wgmma_f16x3", WGMMA),
+    ("matmul_wgmma_f16x3_cluster", WGMMA),
+    ("matmul_wgmma_f16x3_stream", WGMMA),
+    ("multiply_ring", NOTHING),
+    ("triangle_box", BOXES),
+    ("triangle_cluster", BOXES),
+];
+
+const BULK: &str = "bulk copies that an mbarrier counts (cp.async.bulk)";
+const BOXES: &str = "boxes that the device fetches by tensor maps (cp.async.bulk.tensor)";
+const WGMMA: &str = "products of a warpgroup (wgmma)";
+const NOTHING: &str = "shared memory that nothing wrote, to measure what products cost alone";
+const GRID: &str = "a barrier of all blocks of the grid in global memory (atom.add)";
+
 kernels! {
     bias_gelu
     bias_gelu_full
     bias_gelu_once
+    bias_gelu_order
     bias_gelu_pair
     bias_gelu_quad
     bias_gelu_row
@@ -47,18 +67,27 @@ kernels! {
     bias_gelu_wave
     copy_full
     copy_pair
+    copy_ring
     copy_rows
     copy_two
     copy_wide
     layer_norm
     layer_norm_columns
     layer_norm_exact
+    layer_norm_four
     layer_norm_merge
     layer_norm_once
     layer_norm_pair
+    layer_norm_shared
+    layer_norm_single
+    layer_norm_swift
     layer_norm_tile
+    layer_norm_two
     layer_norm_warp
     layer_norm_wide
+    matmul_ffma_128x64
+    matmul_ffma_halves
+    matmul_mma_f16x3
     neighbor
     neighbor_block
     neighbor_direct
@@ -68,7 +97,12 @@ kernels! {
     tiled_matmul_8x4
     tiled_matmul_registers
     triangle
+    triangle_ring
+    triangle_sector
+    triangle_staged
+    triangle_tf32
     triangle_tile
+    triangle_wide
 }
 
 /// Runs a variant on all cores of the host, with every check and every counter.
@@ -98,9 +132,10 @@ pub fn execute_on(
         )));
     }
     variant.takes(&inputs.dims).map_err(Error::Launch)?;
-    let kernel = kernel(variant.id).ok_or_else(|| Error::DeviceOnly(variant.id.to_owned()))?;
+    let kernel = kernel(variant.id).ok_or_else(|| device_only(variant.id))?;
     let shape = variant.launch(&inputs.dims);
-    let mut launch = Launch::new(kernel, shape.grid, shape.block);
+    let mut launch =
+        Launch::new(kernel, shape.grid, shape.block).shared(shape.dynamic_shared_bytes);
     for array in &inputs.arrays {
         let name = array.name.trim_end_matches(".bin");
         launch = match &array.data {
@@ -117,4 +152,12 @@ pub fn execute_on(
         output: finished.outputs.remove(0),
         counts: finished.counts,
     })
+}
+
+fn device_only(id: &str) -> Error {
+    let known = DEVICE_ONLY.iter().find(|(variant, _)| *variant == id);
+    Error::DeviceOnly {
+        variant: id.to_owned(),
+        instruction: known.map_or("an instruction that is not emulated", |known| known.1),
+    }
 }

@@ -15,8 +15,13 @@ pub enum Error {
     #[error("{0}")]
     Launch(String),
     /// The variant uses an instruction that is not emulated.
-    #[error("device only: {0} has no kernel that runs on the CPU")]
-    DeviceOnly(String),
+    #[error("device only: {variant} uses {instruction}")]
+    DeviceOnly {
+        /// The variant.
+        variant: String,
+        /// The instruction, and what it does.
+        instruction: &'static str,
+    },
     /// The host refuses memory for the stacks of the lanes.
     #[error("no memory for the stack of a lane: {0}")]
     Stack(std::io::Error),
@@ -44,9 +49,10 @@ pub enum Fault {
         /// Which thread, and where.
         place: Place,
     },
-    /// A 128-bit access at an address that is not a multiple of 16 bytes.
+    /// A 64-bit or 128-bit access at an address that is not a multiple of its 8 or 16 bytes.
     #[error(
-        "misaligned: 128-bit {access} of {array}{elements}, {bytes} bytes past a multiple of 16, by {place}"
+        "misaligned: {}-bit {access} of {array}{elements}, {bytes} bytes past a multiple of {}, by {place}",
+        32 * elements.count, 4 * elements.count
     )]
     Misaligned {
         /// Read or write.
@@ -89,7 +95,24 @@ pub enum Fault {
         /// The other thread, and where it did so.
         second: Place,
     },
-    /// A barrier or shuffle that some threads of its group never reach.
+    /// An access of what an asynchronous copy fills, by a thread that did not wait for the copy.
+    #[error(
+        "asynchronous copy not waited for: {access} of {array}{elements} by {place}, \
+         which a copy started by {copy} may still be filling"
+    )]
+    Early {
+        /// Read or write.
+        access: Access,
+        /// Name of the array.
+        array: String,
+        /// The element.
+        elements: Elements,
+        /// Which thread, and where.
+        place: Place,
+        /// The thread that started the copy, and where it did so.
+        copy: Place,
+    },
+    /// A barrier, a shuffle or a product that some threads of its group never reach.
     #[error("divergence in block {block}: {waiting} wait at the {meeting}; {rest}")]
     Divergence {
         /// The block.
@@ -101,8 +124,22 @@ pub enum Fault {
         /// What the others of the group do.
         rest: Rest,
     },
-    /// A shuffle from a lane that the warp does not have.
-    #[error("shuffle from lane {lane} of a warp of {lanes} lanes, by {place}")]
+    /// Threads that wait for what no thread can bring about any more.
+    #[error(
+        "deadlock in block {block}: {waiting} wait at the {meeting} for {lacking}, and no thread can go on"
+    )]
+    Deadlock {
+        /// The block.
+        block: Index,
+        /// Those that wait there, by their linear index in the block.
+        waiting: Threads,
+        /// Where they wait.
+        meeting: Meeting,
+        /// What does not come.
+        lacking: Lacking,
+    },
+    /// A shuffle from a lane that the warp does not have, or a product that takes more lanes than it has.
+    #[error("lane {lane} of a warp of {lanes} lanes is asked for by {place}")]
     NoLane {
         /// The lane that was asked for.
         lane: u32,
@@ -245,6 +282,14 @@ pub enum Rendezvous {
     Barrier,
     /// All lanes of the warp.
     Shuffle,
+    /// All lanes of the warp.
+    WarpBarrier,
+    /// All lanes of the warp.
+    Matrices,
+    /// All lanes of the warp.
+    Product,
+    /// The threads that an mbarrier expects.
+    Mbarrier,
 }
 
 impl fmt::Display for Rendezvous {
@@ -252,7 +297,46 @@ impl fmt::Display for Rendezvous {
         f.write_str(match self {
             Self::Barrier => "barrier",
             Self::Shuffle => "shuffle",
+            Self::WarpBarrier => "warp barrier",
+            Self::Matrices => "read of matrices",
+            Self::Product => "tensor-core product",
+            Self::Mbarrier => "mbarrier wait",
         })
+    }
+}
+
+/// What threads wait for in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lacking {
+    /// What completes a phase of an mbarrier.
+    Phase {
+        /// The phase, from 0.
+        phase: u32,
+        /// The array in which it lies.
+        array: String,
+        /// Its two words there.
+        elements: Elements,
+        /// Threads that have not arrived.
+        arrivals: u32,
+        /// Bytes that copies have not brought.
+        bytes: i64,
+    },
+}
+
+impl fmt::Display for Lacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Phase {
+                phase,
+                array,
+                elements,
+                arrivals,
+                bytes,
+            } => write!(
+                f,
+                "phase {phase} of the mbarrier at {array}{elements}, which lacks arrivals: {arrivals}, bytes: {bytes}"
+            ),
+        }
     }
 }
 

@@ -22,6 +22,7 @@ pub struct Launch {
     kernel: Kernel,
     grid: [u32; 3],
     block: [u32; 3],
+    shared_bytes: u32,
     given: Vec<Given>,
 }
 
@@ -52,6 +53,8 @@ pub(crate) struct Job {
     pub(crate) kernel: Kernel,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    /// Bytes of shared memory that the launch gives to the dynamic array.
+    pub(crate) shared_bytes: u32,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) outputs: Vec<Output>,
@@ -73,7 +76,18 @@ impl Launch {
             kernel,
             grid,
             block,
+            shared_bytes: 0,
             given: Vec::new(),
+        }
+    }
+
+    /// Gives every block so many bytes of shared memory, on top of the arrays that the kernel declares with their
+    /// sizes.
+    #[must_use]
+    pub fn shared(self, bytes: u32) -> Self {
+        Self {
+            shared_bytes: bytes,
+            ..self
         }
     }
 
@@ -231,6 +245,7 @@ impl Launch {
             kernel: self.kernel,
             grid: self.grid,
             block: self.block,
+            shared_bytes: self.shared_bytes,
             arguments: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),

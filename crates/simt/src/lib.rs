@@ -66,6 +66,8 @@ pub mod gpu;
 mod lane;
 mod launch;
 mod memory;
+#[allow(clippy::all)] // as `variants`
+mod parts;
 mod schedule;
 mod source;
 mod structure;

@@ -1,12 +1,12 @@
 //! The order in which the lanes of a block run.
 //!
-//! The lanes of a warp run one at a time and in order, each until it waits or ends. A shuffle is exchanged
-//! when all lanes of the warp are at it; then they run on. When all lanes of the warp wait at a barrier or
-//! have ended, the next warp runs; when all warps have come to the same barrier, the first runs again.
+//! The lanes of a warp run one at a time and in order, each until it waits or ends. What all lanes of the warp do
+//! together, as a shuffle, is done when all are at it; then they run on. When all lanes of the warp wait for others
+//! or have ended, the next warp runs; when all warps have come to the same barrier, the first runs again.
 
 use crate::count::memory::LANES;
 use crate::fault::{Error, Fault, Index, Meeting, Rendezvous, Rest, Threads};
-use crate::lane::{self, Event, Lane};
+use crate::lane::{self, Event, Lane, Together};
 use crate::launch::Job;
 use crate::source::Source;
 use crate::worker::with;
@@ -36,10 +36,12 @@ pub(crate) struct Blocks {
 enum State {
     /// It can run, and gets this value.
     Ready(u32),
-    /// It waits at a barrier.
-    Barrier(Source),
+    /// It waits at a barrier, which tells whether any value is above 0.
+    Barrier { at: Source, value: u32 },
     /// It waits at a shuffle with a value, for that of another lane of the warp.
     Shuffle { at: Source, value: u32, from: u32 },
+    /// It waits for the other lanes of its warp.
+    Warp { at: Source, together: Together },
     /// It has returned.
     Ended,
 }
@@ -47,17 +49,25 @@ enum State {
 impl State {
     /// Where it waits.
     fn meeting(self) -> Option<Meeting> {
-        match self {
-            Self::Barrier(source) => Some(Meeting {
-                rendezvous: Rendezvous::Barrier,
-                source,
-            }),
-            Self::Shuffle { at: source, .. } => Some(Meeting {
-                rendezvous: Rendezvous::Shuffle,
-                source,
-            }),
-            Self::Ready(_) | Self::Ended => None,
-        }
+        let (rendezvous, source) = match self {
+            Self::Barrier { at, .. } => (Rendezvous::Barrier, at),
+            Self::Shuffle { at, .. } => (Rendezvous::Shuffle, at),
+            Self::Warp { at, together } => {
+                let rendezvous = match together {
+                    Together::Barrier => Rendezvous::WarpBarrier,
+                    Together::Matrices => Rendezvous::Matrices,
+                    Together::Product(_) => Rendezvous::Product,
+                };
+                (rendezvous, at)
+            }
+            Self::Ready(_) | Self::Ended => return None,
+        };
+        Some(Meeting { rendezvous, source })
+    }
+
+    /// Whether it waits for the lanes of its warp.
+    fn is_in_warp(&self) -> bool {
+        matches!(self, Self::Shuffle { .. } | Self::Warp { .. })
     }
 }
 
@@ -77,10 +87,7 @@ impl Blocks {
         self.states.clear();
         self.states.resize(threads, State::Ready(0));
         self.lanes.resize_with(threads, || None);
-        with(|worker| {
-            worker.block = block;
-            worker.shared.begin_block();
-        });
+        with(|worker| worker.begin(block));
         loop {
             for first in (0..threads).step_by(LANES) {
                 self.run_warp(block, first..threads.min(first + LANES))?;
@@ -89,12 +96,15 @@ impl Blocks {
                 return Ok(());
             };
             debug_assert_eq!(meeting.rendezvous, Rendezvous::Barrier);
-            self.states.fill(State::Ready(0));
-            with(|worker| worker.shared.barrier());
+            let above_0 =
+                |state: &State| matches!(state, State::Barrier { value, .. } if *value > 0);
+            let any = self.states.iter().any(above_0);
+            self.states.fill(State::Ready(any.into()));
+            with(|worker| worker.shared.order.barrier(0));
         }
     }
 
-    /// Runs a warp until each of its lanes waits at a barrier or has ended.
+    /// Runs a warp until each of its lanes waits for other warps or has ended.
     fn run_warp(&mut self, block: u32, warp: Range<usize>) -> Result<(), Error> {
         loop {
             for lane in warp.clone() {
@@ -103,8 +113,7 @@ impl Blocks {
                 }
             }
             with(|worker| worker.sites.end_warp());
-            let shuffle = |state: &State| matches!(state, State::Shuffle { .. });
-            if !self.states[warp.clone()].iter().any(shuffle) {
+            if !self.states[warp.clone()].iter().any(State::is_in_warp) {
                 return Ok(());
             }
             self.agree(block, warp.clone())?;
@@ -112,8 +121,22 @@ impl Blocks {
         }
     }
 
-    /// Gives each lane of a warp, all of them at one shuffle, the value that it waits for.
+    /// Does what the lanes of a warp, all of them at one place, do together.
     fn exchange(&mut self, warp: Range<usize>) {
+        let State::Warp { together, .. } = self.states[warp.start] else {
+            self.shuffle(warp);
+            return;
+        };
+        with(|worker| match together {
+            Together::Barrier => worker.shared.order.meet(warp.clone()),
+            Together::Matrices => worker.share_matrices(),
+            Together::Product(shape) => worker.multiply(shape),
+        });
+        self.states[warp].fill(State::Ready(0));
+    }
+
+    /// Gives each lane of a warp, all of them at one shuffle, the value that it waits for.
+    fn shuffle(&mut self, warp: Range<usize>) {
         let mut values = [0; LANES];
         for (value, state) in values.iter_mut().zip(&self.states[warp.clone()]) {
             if let State::Shuffle { value: offered, .. } = state {
@@ -140,16 +163,21 @@ impl Blocks {
                 slot.insert(lane::new(stack, self.job.kernel, lane))
             }
         };
-        with(|worker| worker.lane = lane as u16);
+        with(|worker| worker.run_lane(lane as u16));
         let outcome = catch_unwind(AssertUnwindSafe(|| lane::resume(running, value)));
         with(|worker| worker.sites.end_lane());
         let ended = match outcome {
-            Ok(CoroutineResult::Yield(Event::Barrier(at))) => {
-                return Ok(State::Barrier(Source::new(at)));
+            Ok(CoroutineResult::Yield(Event::Barrier { at, value })) => {
+                let at = Source::new(at);
+                return Ok(State::Barrier { at, value });
             }
             Ok(CoroutineResult::Yield(Event::Shuffle { at, value, from })) => {
                 let at = Source::new(at);
                 return Ok(State::Shuffle { at, value, from });
+            }
+            Ok(CoroutineResult::Yield(Event::Warp { at, together })) => {
+                let at = Source::new(at);
+                return Ok(State::Warp { at, together });
             }
             Ok(CoroutineResult::Yield(Event::Fault(fault))) => Err(*fault),
             Ok(CoroutineResult::Return(())) => Ok(State::Ended),

@@ -56,6 +56,23 @@ pub struct Tally {
     /// Approximate special functions: reciprocal, reciprocal square root, power of two; one in each of
     /// `gpu::div` and `gpu::exp`.
     pub special: Work,
+    /// What asynchronous copies of 16 bytes read of global memory.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub copy_reads: Global,
+    /// What they write to shared memory.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub copy_writes: Shared,
+    /// Barriers of a warp.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub warp_barriers: Work,
+    /// Tensor-core products: `instructions` counts each warp that makes one, `operations` its multiply-adds.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub products: Work,
+}
+
+/// Whether nothing was counted: what older kernels do not do is not written for them.
+fn is_none<T: Default + PartialEq>(counted: &T) -> bool {
+    *counted == T::default()
 }
 
 /// Accesses of global memory.
@@ -65,7 +82,7 @@ pub struct Global {
     pub instructions: u64,
     /// Accesses by threads.
     pub accesses: u64,
-    /// Bytes that the threads asked for, each access of 4 or 16.
+    /// Bytes that the threads asked for, each access of 4, 8 or 16.
     pub bytes: u64,
     /// 32-byte sectors that the warp instructions touched, each counted once for an instruction.
     pub sectors: u64,
@@ -78,10 +95,10 @@ pub struct Shared {
     pub instructions: u64,
     /// Accesses by threads.
     pub accesses: u64,
-    /// Bytes that the threads asked for, each access of 4 or 16.
+    /// Bytes that the threads asked for, each access of 4, 8 or 16.
     pub bytes: u64,
-    /// Passes over the 32 banks of 4 bytes: one for an instruction of 4 bytes a thread and one for each
-    /// quarter warp of 16 bytes a thread, plus the conflicts.
+    /// Passes over the 32 banks of 4 bytes: one for an instruction of 4 bytes a thread, one for each half warp
+    /// of 8 bytes a thread and one for each quarter warp of 16, plus the conflicts.
     pub wavefronts: u64,
     /// Passes more than that, since threads asked for different words of one bank.
     pub conflicts: u64,
@@ -152,6 +169,9 @@ impl Counts {
             + t.fma.operations
             + t.other_fp32.operations
             + t.special.operations
+            + t.copy_reads.accesses
+            + t.warp_barriers.operations
+            + t.products.instructions * 32
     }
 }
 
@@ -178,10 +198,25 @@ impl Tally {
         let mut tally = Self::default();
         match kind {
             Kind::GlobalLoad | Kind::GlobalLoad4 => tally.global_loads = global,
-            Kind::GlobalStore | Kind::GlobalStore4 => tally.global_stores = global,
-            Kind::SharedLoad => tally.shared_loads = shared,
-            Kind::SharedStore | Kind::SharedStore4 => tally.shared_stores = shared,
+            Kind::GlobalStore | Kind::GlobalStore2 | Kind::GlobalStore4 => {
+                tally.global_stores = global;
+            }
+            Kind::CopyRead => tally.copy_reads = global,
+            Kind::CopyWrite => tally.copy_writes = shared,
+            Kind::SharedLoad | Kind::SharedLoad2 | Kind::SharedLoad4 => {
+                tally.shared_loads = shared;
+            }
+            Kind::SharedStore | Kind::SharedStore2 | Kind::SharedStore4 => {
+                tally.shared_stores = shared;
+            }
             Kind::Barrier => tally.barriers = times(1),
+            Kind::WarpBarrier => tally.warp_barriers = times(1),
+            Kind::ProductF16 | Kind::ProductTf32 => {
+                tally.products = Work {
+                    instructions: counts.instructions,
+                    operations: kind.multiply_adds() * counts.instructions,
+                };
+            }
             Kind::Shuffle => tally.shuffles = times(1),
             Kind::Fma => tally.fma = times(1),
             Kind::Special => tally.special = times(1),
@@ -214,6 +249,7 @@ sums! {
     Shared { instructions, accesses, bytes, wavefronts, conflicts }
     Work { instructions, operations }
     Tally {
-        global_loads, global_stores, shared_loads, shared_stores, barriers, shuffles, fma, other_fp32, special
+        global_loads, global_stores, shared_loads, shared_stores, barriers, shuffles, fma, other_fp32, special,
+        copy_reads, copy_writes, warp_barriers, products
     }
 }

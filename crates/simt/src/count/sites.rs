@@ -7,7 +7,7 @@
 //! many instructions as the longest of them, and an access inside it has the addresses of those lanes that
 //! still take part, as on a GPU that reconverges after each pass.
 
-use super::memory::{Addresses, LANES, NONE, sectors, wavefronts, wavefronts4};
+use super::memory::{Addresses, LANES, NONE, sectors, wavefronts, wavefronts2, wavefronts4};
 use super::op::{Kind, Op};
 use crate::source::Source;
 use std::panic::Location;
@@ -249,17 +249,13 @@ impl Sites {
 
 /// Transactions and bank conflicts of an access.
 fn cost(kind: Kind, addresses: &Addresses) -> (u32, u32) {
-    match kind {
-        Kind::SharedLoad | Kind::SharedStore => {
-            let cost = wavefronts(addresses);
-            (cost.taken, cost.taken - cost.least)
-        }
-        Kind::SharedStore4 => {
-            let cost = wavefronts4(addresses);
-            (cost.taken, cost.taken - cost.least)
-        }
-        _ => (sectors(addresses), 0),
-    }
+    let cost = match kind {
+        Kind::SharedLoad | Kind::SharedStore => wavefronts(addresses),
+        Kind::SharedLoad2 | Kind::SharedStore2 => wavefronts2(addresses),
+        Kind::SharedLoad4 | Kind::SharedStore4 | Kind::CopyWrite => wavefronts4(addresses),
+        _ => return (sectors(addresses), 0),
+    };
+    (cost.taken, cost.taken - cost.least)
 }
 
 #[inline]
@@ -275,11 +271,12 @@ mod tests {
     fn a_site_keeps_its_number_while_the_table_grows() {
         let location = Location::caller();
         let mut sites = Sites::new(Arc::default());
+        let kinds = [Kind::GlobalLoad, Kind::GlobalStore, Kind::SharedLoad];
         let numbers = |sites: &mut Sites| -> Vec<u16> {
-            let arrays = 0..3 * TABLE as u16;
-            arrays
-                .map(|array| sites.find(location, Op::on(Kind::GlobalLoad, array)))
-                .collect()
+            let ops = kinds
+                .into_iter()
+                .flat_map(|kind| (0..TABLE as u16).map(move |array| Op::on(kind, array)));
+            ops.map(|op| sites.find(location, op)).collect()
         };
         let expected: Vec<u16> = (0..3 * TABLE as u16).collect();
         assert_eq!(numbers(&mut sites), expected);
