@@ -35,26 +35,14 @@ macro_rules! kernels {
 }
 
 /// The first instruction of each of the other variants that is not emulated.
-const DEVICE_ONLY: &[(&str, &str)] = &[
-    ("bias_gelu_bulk", BULK),
-    ("copy_bulk", BULK),
-    ("matmul_presplit", GRID),
-    ("matmul_wgmma_f16x3", WGMMA),
-    ("matmul_wgmma_f16x3_cluster", WGMMA),
-    ("matmul_wgmma_f16x3_stream", WGMMA),
-    ("multiply_ring", NOTHING),
-    ("triangle_box", BOXES),
-    ("triangle_cluster", BOXES),
-];
+const DEVICE_ONLY: &[(&str, &str)] = &[("matmul_presplit", GRID), ("multiply_ring", NOTHING)];
 
-const BULK: &str = "bulk copies that an mbarrier counts (cp.async.bulk)";
-const BOXES: &str = "boxes that the device fetches by tensor maps (cp.async.bulk.tensor)";
-const WGMMA: &str = "products of a warpgroup (wgmma)";
 const NOTHING: &str = "shared memory that nothing wrote, to measure what products cost alone";
 const GRID: &str = "a barrier of all blocks of the grid in global memory (atom.add)";
 
 kernels! {
     bias_gelu
+    bias_gelu_bulk
     bias_gelu_full
     bias_gelu_once
     bias_gelu_order
@@ -65,6 +53,7 @@ kernels! {
     bias_gelu_share
     bias_gelu_two
     bias_gelu_wave
+    copy_bulk
     copy_full
     copy_pair
     copy_ring
@@ -88,6 +77,9 @@ kernels! {
     matmul_ffma_128x64
     matmul_ffma_halves
     matmul_mma_f16x3
+    matmul_wgmma_f16x3
+    matmul_wgmma_f16x3_cluster
+    matmul_wgmma_f16x3_stream
     neighbor
     neighbor_block
     neighbor_direct
@@ -97,6 +89,8 @@ kernels! {
     tiled_matmul_8x4
     tiled_matmul_registers
     triangle
+    triangle_box
+    triangle_cluster
     triangle_ring
     triangle_sector
     triangle_staged
@@ -134,8 +128,9 @@ pub fn execute_on(
     variant.takes(&inputs.dims).map_err(Error::Launch)?;
     let kernel = kernel(variant.id).ok_or_else(|| device_only(variant.id))?;
     let shape = variant.launch(&inputs.dims);
-    let mut launch =
-        Launch::new(kernel, shape.grid, shape.block).shared(shape.dynamic_shared_bytes);
+    let mut launch = Launch::new(kernel, shape.grid, shape.block)
+        .shared(shape.dynamic_shared_bytes)
+        .cluster(variant.cluster);
     for array in &inputs.arrays {
         let name = array.name.trim_end_matches(".bin");
         launch = match &array.data {
@@ -146,6 +141,11 @@ pub fn execute_on(
     launch = launch.output("out", inputs.operation.output_elements(&inputs.dims));
     for &dim in &inputs.dims {
         launch = launch.dim(dim);
+    }
+    if let Some(boxes) = variant.boxes(&inputs.dims) {
+        for input in 0..inputs.arrays.len() {
+            launch = launch.boxes(input as u16, boxes);
+        }
     }
     let mut finished = launch.run(threads)?;
     Ok(Execution {

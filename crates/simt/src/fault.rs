@@ -138,6 +138,31 @@ pub enum Fault {
         /// What does not come.
         lacking: Lacking,
     },
+    /// A copy or product that reads what a thread wrote and did not make visible to such.
+    #[error(
+        "no fence: {place} reads {array}{elements} by a copy or a product of a warpgroup, which {writer} wrote \
+         without a later fence_async_shared"
+    )]
+    Unfenced {
+        /// Name of the array.
+        array: String,
+        /// The element.
+        elements: Elements,
+        /// The thread that reads, and where.
+        place: Place,
+        /// The thread that wrote it, and where.
+        writer: Place,
+    },
+    /// A block that the cluster does not have.
+    #[error("block {rank} of a cluster of {blocks} blocks is asked for by {place}")]
+    NoBlock {
+        /// The block that was asked for, by its rank.
+        rank: u32,
+        /// How many the cluster has.
+        blocks: u32,
+        /// Which thread, and where.
+        place: Place,
+    },
     /// A shuffle from a lane that the warp does not have, or a product that takes more lanes than it has.
     #[error("lane {lane} of a warp of {lanes} lanes is asked for by {place}")]
     NoLane {
@@ -288,8 +313,12 @@ pub enum Rendezvous {
     Matrices,
     /// All lanes of the warp.
     Product,
+    /// All lanes of the warpgroup.
+    GroupProduct,
     /// The threads that an mbarrier expects.
     Mbarrier,
+    /// All threads of the cluster that have not returned.
+    ClusterBarrier,
 }
 
 impl fmt::Display for Rendezvous {
@@ -300,7 +329,9 @@ impl fmt::Display for Rendezvous {
             Self::WarpBarrier => "warp barrier",
             Self::Matrices => "read of matrices",
             Self::Product => "tensor-core product",
+            Self::GroupProduct => "product of a warpgroup",
             Self::Mbarrier => "mbarrier wait",
+            Self::ClusterBarrier => "barrier of the cluster",
         })
     }
 }
@@ -321,6 +352,13 @@ pub enum Lacking {
         /// Bytes that copies have not brought.
         bytes: i64,
     },
+    /// Threads of a block of the cluster.
+    Threads {
+        /// The block.
+        block: Index,
+        /// Those that do not arrive.
+        threads: Threads,
+    },
 }
 
 impl fmt::Display for Lacking {
@@ -336,6 +374,7 @@ impl fmt::Display for Lacking {
                 f,
                 "phase {phase} of the mbarrier at {array}{elements}, which lacks arrivals: {arrivals}, bytes: {bytes}"
             ),
+            Self::Threads { block, threads } => write!(f, "{threads} of block {block}"),
         }
     }
 }

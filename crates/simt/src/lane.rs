@@ -32,6 +32,19 @@ pub(crate) enum Event {
         at: &'static Location<'static>,
         together: Together,
     },
+    /// It is where all lanes of the warpgroup make a product together.
+    Group { at: &'static Location<'static> },
+    /// It waits for the phase of this parity of the mbarrier of this number.
+    Mbarrier {
+        at: &'static Location<'static>,
+        number: usize,
+        parity: u32,
+    },
+    /// It waits for every thread of the cluster to have arrived so many times.
+    Cluster {
+        at: &'static Location<'static>,
+        arrivals: u32,
+    },
     /// It did what it must not do, and will not go on.
     Fault(Box<Fault>),
 }

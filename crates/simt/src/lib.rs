@@ -77,7 +77,7 @@ mod variants;
 mod worker;
 
 pub use claims::{Finding, Verdict, judge};
-pub use count::{Counts, Global, Line, Shared, Tally, Work};
+pub use count::{Bulk, Counts, Global, Line, Shared, Tally, Work};
 pub use execute::{CAPABILITY, Execution, execute, execute_on, kernel};
 pub use fault::{Access, Elements, Error, Fault, Index, Meeting, Place, Rendezvous, Rest, Threads};
 pub use launch::{Finished, Launch};

@@ -59,7 +59,8 @@ pub struct Structure {
     pub shuffles_per_row: f64,
     /// Bytes that the threads ask of global memory, reads, copies and writes.
     pub bytes_requested: u64,
-    /// Bytes that move between the caches and the warps: `32 * sectors`, reads, copies and writes. A sector that two
+    /// Bytes that move between the caches and the warps: `32 * sectors` of reads, copies and writes, and what
+    /// is copied in bulk. A sector that two
     /// warps touch counts twice; how often it comes from DRAM no count can say.
     pub bytes_moved: u64,
     /// Bytes of every input once and of the output once.
@@ -97,14 +98,15 @@ impl Structure {
         let tensor_multiply_adds = total.products.operations;
         let mut loads = total.global_loads;
         loads += total.copy_reads;
-        let global_reads = loads.bytes / WORD_BYTES;
+        let bulk_bytes = total.bulk_loads.bytes + total.bulk_stores.bytes;
+        let global_reads = (loads.bytes + total.bulk_loads.bytes) / WORD_BYTES;
         let wavefronts = total.shared_loads.wavefronts + total.shared_stores.wavefronts;
         let shared_requests = total.shared_loads.instructions + total.shared_stores.instructions;
         let global_requests = loads.instructions + total.global_stores.instructions;
         let conflicts = total.shared_loads.conflicts + total.shared_stores.conflicts;
-        let bytes_requested = loads.bytes + total.global_stores.bytes;
+        let bytes_requested = loads.bytes + total.global_stores.bytes + bulk_bytes;
         let sectors = loads.sectors + total.global_stores.sectors;
-        let bytes_moved = SECTOR_BYTES * sectors;
+        let bytes_moved = SECTOR_BYTES * sectors + bulk_bytes;
         let bytes_least = input_bytes as u64 + WORD_BYTES * elements;
         let operations = 2 * (multiply_adds + tensor_multiply_adds)
             + total.other_fp32.operations

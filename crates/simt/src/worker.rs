@@ -1,9 +1,15 @@
 //! The state of one host thread while it runs blocks: what a kernel's calls of [`gpu`](crate::gpu) reach.
 
+mod bulk;
+mod cluster;
 mod copies;
 mod fragments;
+mod groups;
+mod mbarriers;
 
+pub(crate) use bulk::Source as BulkSource;
 pub(crate) use fragments::{Fragment, Shape};
+pub(crate) use groups::{Columns, Rows, WARPGROUP};
 
 use crate::count::memory::LANES;
 use crate::count::op::{Kind, Op};
@@ -13,10 +19,13 @@ use crate::gpu::Argument;
 use crate::lane;
 use crate::launch::Job;
 use crate::memory::Refusal;
+use crate::memory::clock::Clock;
 use crate::memory::global::Writer;
+use crate::memory::mbarrier::Mbarriers;
 use crate::memory::shared::{self, Declaration, SharedMemory, Visit};
 use crate::source::Source;
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -35,6 +44,12 @@ pub(crate) struct Worker {
     pub(crate) sites: Sites,
     /// What the lanes of the warp that runs offer to a product of all of them, and get from it.
     pub(crate) fragments: Box<[Fragment; LANES]>,
+    pub(crate) cluster: cluster::Barrier,
+    mbarriers: Mbarriers,
+    /// What each lane published of the mbarriers that it prepared.
+    published: HashMap<u16, Clock>,
+    bulk: bulk::Stores,
+    groups: groups::Groups,
     /// Linear index in the grid of the first of the blocks that run together.
     first_block: u32,
     /// Linear index of the block in the grid.
@@ -85,7 +100,16 @@ impl Worker {
         Self {
             arguments: job.arguments.as_slice().into(),
             sites: Sites::new(job.registry.clone()),
-            shared: SharedMemory::new(1, job.threads() as usize, job.shared_bytes),
+            shared: SharedMemory::new(
+                job.cluster as usize,
+                job.threads() as usize,
+                job.shared_bytes,
+            ),
+            cluster: cluster::Barrier::default(),
+            mbarriers: Mbarriers::default(),
+            published: HashMap::new(),
+            bulk: bulk::Stores::default(),
+            groups: groups::Groups::default(),
             fragments: Box::new([Fragment::default(); LANES]),
             job,
             first_block: 0,
@@ -99,6 +123,11 @@ impl Worker {
     pub(crate) fn begin(&mut self, block: u32) {
         self.first_block = block;
         self.shared.begin();
+        self.mbarriers.begin();
+        self.published.clear();
+        self.bulk.begin();
+        self.groups.begin();
+        self.cluster.begin(self.job.cluster, self.job.threads());
         self.enter(0);
     }
 
@@ -111,12 +140,36 @@ impl Worker {
     /// This lane of the block runs.
     pub(crate) fn run_lane(&mut self, lane: u16) {
         self.lane = lane;
-        self.id = ((self.block - self.first_block) * self.job.threads()) as u16 + lane;
+        self.id = (self.rank() * self.job.threads()) as u16 + lane;
+    }
+
+    /// The lane that runs has returned.
+    pub(crate) fn end_lane(&mut self) {
+        self.cluster.end(self.id);
+    }
+
+    /// Linear index of the lane in the blocks that run together.
+    pub(crate) fn id(&self) -> u16 {
+        self.id
+    }
+
+    /// The lane makes what it wrote to shared memory visible to copies and products.
+    pub(crate) fn fence(&mut self) {
+        self.shared.order.fence(self.id);
+    }
+
+    /// Rank of the block among those that run together.
+    pub(crate) fn rank(&self) -> u32 {
+        self.block - self.first_block
     }
 
     /// The lane that runs, at `location`.
     pub(crate) fn place(&self, location: At) -> Place {
-        self.place_of(self.block, self.lane, Source::new(location))
+        self.place_at(Source::new(location))
+    }
+
+    fn place_at(&self, source: Source) -> Place {
+        self.place_of(self.block, self.lane, source)
     }
 
     fn place_of(&self, block: u32, lane: u16, source: Source) -> Place {
@@ -304,13 +357,13 @@ impl Worker {
     #[cold]
     fn input_fault(&self, input: u16, refusal: Refusal, at: At) -> Box<Fault> {
         let array = self.job.inputs[usize::from(input)].name.clone();
-        self.fault(array, refusal, Access::Read, at)
+        self.fault(array, refusal, Access::Read, Source::new(at))
     }
 
     #[cold]
     fn output_fault(&self, output: u16, refusal: Refusal, at: At) -> Box<Fault> {
         let array = self.job.outputs[usize::from(output)].name.clone();
-        self.fault(array, refusal, Access::Write, at)
+        self.fault(array, refusal, Access::Write, Source::new(at))
     }
 
     #[cold]
@@ -321,12 +374,23 @@ impl Worker {
         access: Access,
         at: At,
     ) -> Box<Fault> {
+        self.shared_fault_at(place, refusal, access, Source::new(at))
+    }
+
+    #[cold]
+    fn shared_fault_at(
+        &self,
+        place: shared::Place,
+        refusal: Refusal,
+        access: Access,
+        at: Source,
+    ) -> Box<Fault> {
         let array = self.shared.name(place.array).to_owned();
         self.fault(array, refusal, access, at)
     }
 
-    fn fault(&self, array: String, refusal: Refusal, access: Access, at: At) -> Box<Fault> {
-        let place = self.place(at);
+    fn fault(&self, array: String, refusal: Refusal, access: Access, at: Source) -> Box<Fault> {
+        let place = self.place_at(at);
         let source = |site| self.sites.registry().site(site).source;
         Box::new(match refusal {
             Refusal::OutOfBounds { elements, length } => Fault::OutOfBounds {
@@ -359,6 +423,16 @@ impl Worker {
                 place,
                 copy: self.place_together(lane, source(site)),
             },
+            Refusal::Unfenced {
+                elements,
+                lane,
+                site,
+            } => Fault::Unfenced {
+                array,
+                elements,
+                place,
+                writer: self.place_together(lane, source(site)),
+            },
             Refusal::Race {
                 elements,
                 other_wrote,
@@ -382,8 +456,11 @@ impl Worker {
         })
     }
 
-    /// The lane of this linear index in the blocks that run together, at a place.
+    /// The lane of this linear index in the blocks that run together, at a place; of copies that count at an mbarrier,
+    /// the lane that started the last.
     fn place_together(&self, id: u16, source: Source) -> Place {
+        let mbarrier = self.shared.order.mbarrier_of(id);
+        let id = mbarrier.map_or(id, |number| self.mbarriers.get(number).copied_by);
         let (id, threads) = (u32::from(id), self.job.threads());
         self.place_of(
             self.first_block + id / threads,

@@ -65,6 +65,21 @@ pub struct Tally {
     /// Barriers of a warp.
     #[serde(default, skip_serializing_if = "is_none")]
     pub warp_barriers: Work,
+    /// Barriers of a cluster: arrivals.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub cluster_barriers: Work,
+    /// Arrivals at mbarriers.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub arrivals: Work,
+    /// Waits at mbarriers.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub waits: Work,
+    /// Copies from global memory that no thread carries out.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub bulk_loads: Bulk,
+    /// Copies to global memory that no thread carries out.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub bulk_stores: Bulk,
     /// Tensor-core products: `instructions` counts each warp that makes one, `operations` its multiply-adds.
     #[serde(default, skip_serializing_if = "is_none")]
     pub products: Work,
@@ -111,6 +126,15 @@ pub struct Work {
     pub instructions: u64,
     /// Operations of threads.
     pub operations: u64,
+}
+
+/// Copies that no thread carries out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bulk {
+    /// How many were started.
+    pub copies: u64,
+    /// Bytes of global memory that they move; what goes to several blocks of a cluster counts once.
+    pub bytes: u64,
 }
 
 impl Counts {
@@ -171,6 +195,11 @@ impl Counts {
             + t.special.operations
             + t.copy_reads.accesses
             + t.warp_barriers.operations
+            + t.cluster_barriers.operations
+            + t.arrivals.operations
+            + t.waits.operations
+            + t.bulk_loads.copies
+            + t.bulk_stores.copies
             + t.products.instructions * 32
     }
 }
@@ -190,6 +219,10 @@ impl Tally {
             bytes: kind.bytes() * counts.executions,
             wavefronts: counts.transactions,
             conflicts: counts.conflicts,
+        };
+        let bulk = Bulk {
+            copies: counts.executions,
+            bytes: counts.transactions,
         };
         let times = |n| Work {
             instructions: n * counts.instructions,
@@ -211,7 +244,12 @@ impl Tally {
             }
             Kind::Barrier => tally.barriers = times(1),
             Kind::WarpBarrier => tally.warp_barriers = times(1),
-            Kind::ProductF16 | Kind::ProductTf32 => {
+            Kind::ClusterBarrier => tally.cluster_barriers = times(1),
+            Kind::Arrival => tally.arrivals = times(1),
+            Kind::Wait => tally.waits = times(1),
+            Kind::BulkLoad => tally.bulk_loads = bulk,
+            Kind::BulkStore => tally.bulk_stores = bulk,
+            Kind::ProductF16 | Kind::ProductTf32 | Kind::Product64 | Kind::Product128 => {
                 tally.products = Work {
                     instructions: counts.instructions,
                     operations: kind.multiply_adds() * counts.instructions,
@@ -248,8 +286,10 @@ sums! {
     Global { instructions, accesses, bytes, sectors }
     Shared { instructions, accesses, bytes, wavefronts, conflicts }
     Work { instructions, operations }
+    Bulk { copies, bytes }
     Tally {
         global_loads, global_stores, shared_loads, shared_stores, barriers, shuffles, fma, other_fp32, special,
-        copy_reads, copy_writes, warp_barriers, products
+        copy_reads, copy_writes, warp_barriers, cluster_barriers, arrivals, waits, bulk_loads, bulk_stores,
+        products
     }
 }

@@ -36,6 +36,7 @@ kinds! {
     SharedStore4,
     Barrier,
     WarpBarrier,
+    ClusterBarrier,
     Shuffle,
     Fma,
     Div,
@@ -45,6 +46,15 @@ kinds! {
     /// Tensor-core products of a warp, 16 x 8 x 16 and 16 x 8 x 8.
     ProductF16,
     ProductTf32,
+    /// A warp's part of the tensor-core products of a warpgroup, 16 x 64 x 16 and 16 x 128 x 16.
+    Product64,
+    Product128,
+    /// At an mbarrier.
+    Arrival,
+    Wait,
+    /// Copies that no thread carries out, from global memory and to it. Their bytes are counted one by one.
+    BulkLoad,
+    BulkStore,
 }
 
 /// Bits of the number of an array.
@@ -100,6 +110,8 @@ impl Kind {
         match self {
             Self::ProductF16 => 16 * 8 * 16,
             Self::ProductTf32 => 16 * 8 * 8,
+            Self::Product64 => 16 * 64 * 16,
+            Self::Product128 => 16 * 128 * 16,
             _ => 0,
         }
     }

@@ -56,7 +56,7 @@ pub(crate) struct SiteCounts {
     pub(crate) instructions: u64,
     /// Executions by lanes.
     pub(crate) executions: u64,
-    /// Sectors of global memory, wavefronts of shared memory.
+    /// Sectors of global memory, wavefronts of shared memory, bytes of copies that no thread carries out.
     pub(crate) transactions: u64,
     /// Wavefronts beyond those that an access without bank conflicts takes.
     pub(crate) conflicts: u64,
@@ -141,6 +141,11 @@ impl Sites {
         }
     }
 
+    /// Number of a site for messages alone, which counts nothing.
+    pub(crate) fn find_source(&mut self, source: Source) -> u16 {
+        self.find(source.location(), Op::of(Kind::Wait))
+    }
+
     #[cold]
     fn enter(&mut self, key: u64, location: &'static Location<'static>, op: Op) -> u16 {
         let source = Source::new(location);
@@ -183,6 +188,12 @@ impl Sites {
     #[inline]
     pub(crate) fn count(&mut self, site: u16) {
         self.next(site);
+    }
+
+    /// Counts an execution that moves so many bytes.
+    pub(crate) fn count_bytes(&mut self, site: u16, bytes: u64) {
+        self.next(site);
+        self.states[usize::from(site)].counts.transactions += bytes;
     }
 
     /// Counts an access by the `lane` of the warp that runs, whose first word has this address.

@@ -105,7 +105,7 @@ impl In<u32> {
 /// The output array. No two threads write the same element, and none is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Out<T> {
-    number: u16,
+    pub(super) number: u16,
     element: PhantomData<T>,
 }
 

@@ -18,7 +18,7 @@ type At = &'static Location<'static>;
 
 /// Both values of a pair.
 #[inline]
-pub(super) fn pair(pair: u32) -> [f32; 2] {
+pub(crate) fn pair(pair: u32) -> [f32; 2] {
     [from_f16(pair as u16), from_f16((pair >> 16) as u16)]
 }
 

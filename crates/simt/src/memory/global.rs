@@ -65,6 +65,18 @@ impl Input {
     }
 }
 
+impl Input {
+    /// The words of so many quads from the element `first` on.
+    pub(crate) fn quads(&self, first: usize, quads: u32) -> Result<Vec<u32>, Refusal> {
+        let count = QUAD * quads as usize;
+        if first + count > self.words.len() {
+            return Err(out_of_bounds(first, count, self.words.len()));
+        }
+        check(first, QUAD, self.words.len(), self.offset)?;
+        Ok(self.words[first..first + count].to_vec())
+    }
+}
+
 impl Output {
     /// An array of NaN.
     pub(crate) fn new(name: String, length: usize, offset: usize) -> Self {

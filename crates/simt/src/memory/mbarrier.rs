@@ -6,6 +6,9 @@ use std::collections::HashMap;
 /// An mbarrier.
 #[derive(Debug)]
 pub(crate) struct Mbarrier {
+    /// The array in which it lies, and its first word in the memory of its block.
+    pub(crate) array: u16,
+    pub(crate) word: u32,
     /// Arrivals that a phase takes.
     expected: u32,
     /// Arrivals that the phase under way lacks.
@@ -39,9 +42,18 @@ impl Mbarriers {
     }
 
     /// The number that the mbarrier at `word` of the block of this rank has, or gets.
-    pub(crate) fn prepare(&mut self, rank: usize, word: u32, arrivals: u32, by: u16) -> usize {
+    pub(crate) fn prepare(
+        &mut self,
+        rank: usize,
+        word: u32,
+        array: u16,
+        arrivals: u32,
+        by: u16,
+    ) -> usize {
         let number = *self.numbers.entry((rank, word)).or_insert(self.all.len());
         let fresh = Mbarrier {
+            array,
+            word,
             expected: arrivals,
             arrivals,
             bytes: 0,
@@ -61,6 +73,13 @@ impl Mbarriers {
     /// The number of the mbarrier at `word` of the block of this rank; none where nothing prepared one.
     pub(crate) fn find(&self, rank: usize, word: u32) -> Option<usize> {
         self.numbers.get(&(rank, word)).copied()
+    }
+
+    /// The numbers of those that thread `by` prepared.
+    pub(crate) fn prepared_by(&self, by: u16) -> impl Iterator<Item = usize> {
+        let all = self.all.iter().enumerate();
+        all.filter(move |(_, mbarrier)| mbarrier.prepared_by == by)
+            .map(|(number, _)| number)
     }
 
     pub(crate) fn get(&self, number: usize) -> &Mbarrier {
@@ -113,7 +132,7 @@ mod tests {
     #[test]
     fn a_phase_takes_its_arrivals_and_its_bytes() {
         let mut mbarriers = Mbarriers::default();
-        let number = mbarriers.prepare(0, 8, 2, 5);
+        let number = mbarriers.prepare(0, 8, 0, 2, 5);
         assert_eq!(mbarriers.find(0, 8), Some(number));
         assert_eq!(mbarriers.find(1, 8), None);
         let mbarrier = mbarriers.get_mut(number);

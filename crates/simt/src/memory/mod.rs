@@ -23,8 +23,14 @@ pub(crate) enum Refusal {
     Uninitialised {
         elements: Elements,
     },
-    /// A copy that nobody waited for, which thread `lane` of the cluster started.
+    /// A copy that nobody waited for, which thread `lane` of the cluster started, or which counts at an mbarrier.
     Early {
+        elements: Elements,
+        lane: u16,
+        site: u16,
+    },
+    /// What thread `lane` of the cluster wrote and did not make visible to copies and products.
+    Unfenced {
         elements: Elements,
         lane: u16,
         site: u16,

@@ -166,6 +166,12 @@ impl Order {
                 .is_some_and(|&time| stamp.when() < time)
     }
 
+    /// Thread `by` knows what copies of this number wrote before `time`.
+    pub(crate) fn know(&mut self, by: u16, copies: u16, time: u32) {
+        self.clocked = true;
+        self.clocks[usize::from(by)].set(copies, time);
+    }
+
     /// A time that nothing else has, after all that was.
     pub(crate) fn tick(&mut self) -> u32 {
         self.now += 1;

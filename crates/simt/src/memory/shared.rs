@@ -190,6 +190,12 @@ impl SharedMemory {
         self.arrays[usize::from(array)].declaration.name
     }
 
+    /// The name of an array, and the position in it of a word of a block's memory.
+    pub(crate) fn array_of(&self, array: u16, word: u32) -> (String, usize) {
+        let base = self.arrays[usize::from(array)].place.base;
+        (self.name(array).to_owned(), (word - base) as usize)
+    }
+
     /// Bytes of all arrays that were asked for, each rounded up to 16.
     pub(crate) fn bytes(&self) -> u32 {
         let words = |array: &Array| array.place.length.next_multiple_of(ALIGNMENT as u32);
@@ -295,6 +301,81 @@ impl SharedMemory {
         }
     }
 
+    /// Writes words from `first` on of an array in the block of this rank, as thread `by` or as a copy that it starts:
+    /// the stamp says which.
+    pub(crate) fn fill(
+        &mut self,
+        rank: usize,
+        place: Place,
+        first: usize,
+        bits: &[u32],
+        by: u16,
+        stamp: Stamp,
+    ) -> Result<(), Refusal> {
+        check(first, bits.len(), place.length)?;
+        let words = match rank == self.rank {
+            true => &mut self.words,
+            false => &mut self.others[rank],
+        };
+        if words.len() < self.size {
+            words.resize(self.size, Word::default());
+        }
+        let begin = place.base as usize + first;
+        let words = &mut words[begin..begin + bits.len()];
+        for (i, (word, &bits)) in words.iter_mut().zip(bits).enumerate() {
+            word.write(&self.order, first + i, bits, by, stamp)?;
+        }
+        Ok(())
+    }
+
+    /// As [`fill`](Self::fill), by a thread itself.
+    pub(crate) fn set_in(
+        &mut self,
+        rank: usize,
+        place: Place,
+        first: usize,
+        bits: &[u32],
+        visit: Visit,
+    ) -> Result<(), Refusal> {
+        let stamp = self.stamp(visit);
+        self.fill(rank, place, first, bits, visit.lane, stamp)
+    }
+
+    /// The write of the word at `word` in the block of this rank.
+    pub(crate) fn written(&self, rank: usize, word: u32) -> Stamp {
+        let words = match rank == self.rank {
+            true => &self.words,
+            false => &self.others[rank],
+        };
+        words
+            .get(word as usize)
+            .map_or(Stamp::default(), |w| w.write)
+    }
+
+    /// Words from `first` on of an array, as a copy or a product reads them that runs beside its threads.
+    pub(crate) fn read_beside(
+        &mut self,
+        place: Place,
+        first: usize,
+        count: usize,
+        visit: Visit,
+    ) -> Result<Vec<u32>, Refusal> {
+        check(first, count, place.length)?;
+        let mut words = Vec::with_capacity(count);
+        for index in first..first + count {
+            words.push(self.read(place.base, index as u32, visit)?);
+            let write = self.words[place.base as usize + index].write;
+            if !self.order.is_fenced(write) {
+                return Err(Refusal::Unfenced {
+                    elements: one(index),
+                    lane: write.lane(),
+                    site: write.site(),
+                });
+            }
+        }
+        Ok(words)
+    }
+
     #[inline]
     fn stamp(&self, visit: Visit) -> Stamp {
         Stamp::new(self.order.now(), visit.lane, visit.site)
@@ -309,7 +390,7 @@ impl SharedMemory {
             });
         }
         if !self.order.is_before(word.write, visit.lane) {
-            return Err(meeting(one(index as usize), word.write, true));
+            return Err(meeting(&self.order, one(index as usize), word.write, true));
         }
         if word.read.when() < self.order.floor() {
             word.read = Stamp::new(self.order.now(), visit.lane, visit.site);
@@ -356,7 +437,7 @@ impl Word {
         ];
         for (other, wrote) in others {
             if !order.is_before(other, by) {
-                return Err(meeting(one(index), other, wrote));
+                return Err(meeting(order, one(index), other, wrote));
             }
         }
         self.write = stamp;
@@ -382,14 +463,15 @@ fn check(first: usize, count: usize, length: u32) -> Result<(), Refusal> {
 
 /// The fault of an access that met another, which nothing orders before it.
 #[cold]
-fn meeting(elements: Elements, other: Stamp, wrote: bool) -> Refusal {
-    match other.when() {
-        UNDER_WAY => Refusal::Early {
+fn meeting(order: &Order, elements: Elements, other: Stamp, wrote: bool) -> Refusal {
+    let copies = other.when() == UNDER_WAY || order.mbarrier_of(other.lane()).is_some();
+    match copies {
+        true => Refusal::Early {
             elements,
             lane: other.lane(),
             site: other.site(),
         },
-        _ => Refusal::Race {
+        false => Refusal::Race {
             elements,
             other_wrote: wrote,
             block: None,

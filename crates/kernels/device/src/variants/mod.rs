@@ -5,6 +5,8 @@
 
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu"))]
 pub mod bias_gelu;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_bulk"))]
+pub mod bias_gelu_bulk;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_full"))]
 pub mod bias_gelu_full;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_once"))]
@@ -25,6 +27,8 @@ pub mod bias_gelu_share;
 pub mod bias_gelu_two;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_wave"))]
 pub mod bias_gelu_wave;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_bulk"))]
+pub mod copy_bulk;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_full"))]
 pub mod copy_full;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_pair"))]
@@ -71,6 +75,12 @@ pub mod matmul_ffma_128x64;
 pub mod matmul_ffma_halves;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_mma_f16x3"))]
 pub mod matmul_mma_f16x3;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3"))]
+pub mod matmul_wgmma_f16x3;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3_cluster"))]
+pub mod matmul_wgmma_f16x3_cluster;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3_stream"))]
+pub mod matmul_wgmma_f16x3_stream;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor"))]
 pub mod neighbor;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor_block"))]
@@ -89,6 +99,10 @@ pub mod tiled_matmul_8x4;
 pub mod tiled_matmul_registers;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle"))]
 pub mod triangle;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_box"))]
+pub mod triangle_box;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_cluster"))]
+pub mod triangle_cluster;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_ring"))]
 pub mod triangle_ring;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_sector"))]
@@ -102,22 +116,8 @@ pub mod triangle_tile;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_wide"))]
 pub mod triangle_wide;
 
-// Device only: they use instructions that the CPU executor does not have.
-#[cfg(all(target_arch = "nvptx64", variant = "bias_gelu_bulk"))]
-pub mod bias_gelu_bulk;
-#[cfg(all(target_arch = "nvptx64", variant = "copy_bulk"))]
-pub mod copy_bulk;
+// Device only: they do what the CPU executor does not.
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_presplit"))]
 pub mod matmul_presplit;
-#[cfg(all(target_arch = "nvptx64", variant = "matmul_wgmma_f16x3"))]
-pub mod matmul_wgmma_f16x3;
-#[cfg(all(target_arch = "nvptx64", variant = "matmul_wgmma_f16x3_cluster"))]
-pub mod matmul_wgmma_f16x3_cluster;
-#[cfg(all(target_arch = "nvptx64", variant = "matmul_wgmma_f16x3_stream"))]
-pub mod matmul_wgmma_f16x3_stream;
 #[cfg(all(target_arch = "nvptx64", variant = "multiply_ring"))]
 pub mod multiply_ring;
-#[cfg(all(target_arch = "nvptx64", variant = "triangle_box"))]
-pub mod triangle_box;
-#[cfg(all(target_arch = "nvptx64", variant = "triangle_cluster"))]
-pub mod triangle_cluster;
