@@ -95,10 +95,11 @@ pub enum Fault {
         /// The other thread, and where it did so.
         second: Place,
     },
-    /// An access of what an asynchronous copy fills, by a thread that did not wait for the copy.
+    /// An access of what an asynchronous copy or product uses, with no wait for it before.
     #[error(
-        "asynchronous copy not waited for: {access} of {array}{elements} by {place}, \
-         which a copy started by {copy} may still be filling"
+        "asynchronous {work} not waited for: {access} of {array}{elements} by {place}, \
+         which a {work} started by {start} may still be {}",
+        work.uses()
     )]
     Early {
         /// Read or write.
@@ -109,8 +110,10 @@ pub enum Fault {
         elements: Elements,
         /// Which thread, and where.
         place: Place,
-        /// The thread that started the copy, and where it did so.
-        copy: Place,
+        /// What uses the element.
+        work: Beside,
+        /// The thread that started it, and where it did so.
+        start: Place,
     },
     /// A barrier, a shuffle or a product that some threads of its group never reach.
     #[error("divergence in block {block}: {waiting} wait at the {meeting}; {rest}")]
@@ -199,6 +202,35 @@ impl fmt::Display for Access {
         f.write_str(match self {
             Self::Read => "read",
             Self::Write => "write",
+        })
+    }
+}
+
+/// What runs beside the threads that start it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// A copy that fills shared memory.
+    Copy,
+    /// A copy that reads shared memory.
+    Store,
+    /// A product of a warpgroup, which reads shared memory.
+    Product,
+}
+
+impl Beside {
+    fn uses(self) -> &'static str {
+        match self {
+            Self::Copy => "filling",
+            Self::Store | Self::Product => "reading",
+        }
+    }
+}
+
+impl fmt::Display for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Copy | Self::Store => "copy",
+            Self::Product => "product",
         })
     }
 }

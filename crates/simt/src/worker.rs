@@ -9,12 +9,12 @@ mod mbarriers;
 
 pub(crate) use bulk::Source as BulkSource;
 pub(crate) use fragments::{Fragment, Shape};
-pub(crate) use groups::{Columns, Rows, WARPGROUP};
+pub(crate) use groups::{Columns, Pairs, WARPGROUP};
 
 use crate::count::memory::LANES;
 use crate::count::op::{Kind, Op};
 use crate::count::sites::Sites;
-use crate::fault::{Access, Fault, Index, Place};
+use crate::fault::{Access, Beside, Fault, Index, Place};
 use crate::gpu::Argument;
 use crate::lane;
 use crate::launch::Job;
@@ -146,11 +146,6 @@ impl Worker {
     /// The lane that runs has returned.
     pub(crate) fn end_lane(&mut self) {
         self.cluster.end(self.id);
-    }
-
-    /// Linear index of the lane in the blocks that run together.
-    pub(crate) fn id(&self) -> u16 {
-        self.id
     }
 
     /// The lane makes what it wrote to shared memory visible to copies and products.
@@ -421,7 +416,25 @@ impl Worker {
                 array,
                 elements,
                 place,
-                copy: self.place_together(lane, source(site)),
+                work: Beside::Copy,
+                start: self.place_together(lane, source(site)),
+            },
+            Refusal::Overwritten {
+                elements,
+                lane,
+                site,
+                by,
+                start,
+            } => Fault::Early {
+                access: Access::Write,
+                array,
+                elements,
+                place: self.place_together(lane, source(site)),
+                work: match self.sites.registry().site(start).op.kind() {
+                    Kind::BulkStore => Beside::Store,
+                    _ => Beside::Product,
+                },
+                start: self.place_together(by, source(start)),
             },
             Refusal::Unfenced {
                 elements,

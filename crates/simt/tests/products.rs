@@ -4,8 +4,8 @@
 
 use mage_simt::Launch;
 use mage_simt::gpu::{
-    In, Out, barrier, cut_tf32, kernel, max_magnitude_f16, mma_f16, mma_tf32, shared, split_f16,
-    split_tf32, thread_x,
+    Accumulators, Columns, In, Out, barrier, cut_tf32, fence_async_shared, kernel,
+    max_magnitude_f16, mma_f16, mma_tf32, shared, split_f16, split_tf32, thread_x,
 };
 use std::array::from_fn;
 use std::num::NonZero;
@@ -188,5 +188,79 @@ fn lanes_share_out_matrices() {
     for (i, value) in found.into_iter().enumerate() {
         let (matrix, row, pair) = (i / 32, i % 32 / 4, i % 4);
         assert_eq!(value, (100 * (8 * matrix + row) + pair) as f32);
+    }
+}
+
+shared! {
+    /// 128 columns of 64 values of binary16, in the order of the 128-byte swizzle.
+    fn columns() -> Shared<u32, 4096>, aligned 1024;
+}
+
+kernel! {
+    /// a (64,16), b (16, columns), out (64, columns); one warpgroup. b stands at the third step of 16 of its rows.
+    pub fn of_warpgroup(a: In<f32>, b: In<f32>, out: Out<f32>, width: u32) {
+        let (words, thread) = (columns(), thread_x());
+        for word in (thread..32 * width).step_by(128) {
+            let (column, quad, i) = (word / 32, word / 4 % 8, word % 4);
+            let k = 8 * (quad ^ column % 8) + 2 * i;
+            let value = |k: u32| if k / 16 == 2 { b.get(k % 16 * width + column) } else { f32::NAN };
+            words.set(word, split_f16(value(k), value(k + 1)).0);
+        }
+        fence_async_shared();
+        barrier();
+        let (g, t) = (thread % 32 / 4, thread % 4);
+        let row = thread / 32 * 16 + g;
+        let pair = |row: u32, k: u32| split_f16(a.get(row * 16 + k), a.get(row * 16 + k + 1)).0;
+        let mut pairs = [[pair(row, 2 * t), pair(row + 8, 2 * t), pair(row, 2 * t + 8), pair(row + 8, 2 * t + 8)]; 4];
+        let mut low = pairs;
+        let at = Columns::swizzled(words, 0).along_k(2);
+        let set = |value: usize, sum: f32| {
+            let (j, h, i) = (value as u32 / 4, value as u32 / 2 % 2, value as u32 % 2);
+            out.set((row + 8 * h) * width + 8 * j + 2 * t + i, sum);
+        };
+        // The product, and once more on top of it.
+        if width == 64 {
+            let mut sums = Accumulators::<32>::ZERO;
+            sums.fence(&mut [&mut pairs, &mut low]);
+            sums.multiply::<false>(pairs[0], at);
+            sums.multiply::<true>(pairs[0], at);
+            sums.commit();
+            sums.wait(&mut [&mut pairs, &mut low]);
+            sums.0.into_iter().enumerate().for_each(|(i, sum)| set(i, sum));
+        } else {
+            let mut sums = Accumulators::<64>::ZERO;
+            sums.fence(&mut [&mut pairs, &mut low]);
+            sums.multiply::<false>(pairs[0], at);
+            sums.multiply::<true>(pairs[0], at);
+            sums.commit();
+            sums.wait(&mut [&mut pairs, &mut low]);
+            sums.0.into_iter().enumerate().for_each(|(i, sum)| set(i, sum));
+        }
+    }
+}
+
+#[test]
+fn products_of_a_warpgroup_are_those_of_the_rounded_operands() {
+    for (seed, width) in [(1, 64), (2, 64), (3, 128), (4, 128)] {
+        let (a, b) = (numbers(64 * 16, seed), numbers(16 * width, seed + 100));
+        let launch = Launch::new(of_warpgroup(), [1; 3], [128, 1, 1])
+            .floats("a", &a)
+            .floats("b", &b)
+            .output("out", 64 * width)
+            .dim(width as u32);
+        let found = run(&launch);
+        for (i, found) in found.into_iter().enumerate() {
+            let terms = (0..16).map(|k| {
+                let (a, b) = (a[i / width * 16 + k], b[k * width + i % width]);
+                f64::from(as_f16(a)) * f64::from(as_f16(b))
+            });
+            let (sum, size) = terms.fold((0.0, 0.0), |(sum, size), x| (sum + x, size + x.abs()));
+            let error = (f64::from(found) - 2.0 * sum).abs();
+            let bound = 17.0 * 2f64.powi(-24) * 2.0 * size;
+            assert!(
+                error <= bound,
+                "element {i}: {error:e}, expected up to {bound:e}"
+            );
+        }
     }
 }

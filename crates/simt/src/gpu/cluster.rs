@@ -31,9 +31,7 @@ pub fn cluster_arrive_relaxed() {
 pub fn cluster_wait() {
     let at = Location::caller();
     let arrivals = with(|worker| worker.cluster_arrivals());
-    if !with(|worker| worker.passes_cluster(worker.id(), arrivals)) {
-        lane::wait(Event::Cluster { at, arrivals });
-    }
+    lane::wait(Event::Cluster { at, arrivals });
 }
 
 impl<const N: usize> Shared<u32, N> {

@@ -55,10 +55,8 @@ impl Mbarrier {
     #[track_caller]
     pub fn wait(self, phase: u32) {
         let (at, parity) = (Location::caller(), phase & 1);
-        let waits = checked(|worker| worker.wait(self.place, self.index, parity, at));
-        if let Some(number) = waits {
-            lane::wait(Event::Mbarrier { at, number, parity });
-        }
+        let number = checked(|worker| worker.wait(self.place, self.index, at));
+        lane::wait(Event::Mbarrier { at, number, parity });
     }
 }
 

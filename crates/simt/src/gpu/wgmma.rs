@@ -9,7 +9,7 @@ use super::tensor::pair;
 use crate::count::op::Kind;
 use crate::lane::{self, Event};
 use crate::source::Source;
-use crate::worker::{self, Rows, checked, with};
+use crate::worker::{self, checked, with};
 use std::panic::Location;
 
 /// Sums of 64 rows by `2 R` columns over a warpgroup. Warp w of it has the rows 16w to 16w+15; with g the lane
@@ -64,7 +64,7 @@ impl<const R: usize> Accumulators<R> {
     /// Starts `self = a b`, or with `SUM` `self += a b`, for 16 steps along K.
     #[track_caller]
     pub fn multiply<const SUM: bool>(&mut self, a: [u32; 4], b: Columns) {
-        self.add::<SUM>(Rows::Pairs(a.map(pair)), b, Location::caller());
+        self.add::<SUM>(a.map(pair), b, Location::caller());
     }
 
     /// Adds every value to that of `sums`.
@@ -86,7 +86,12 @@ impl<const R: usize> Accumulators<R> {
         checked(|worker| worker.end_products(0, at));
     }
 
-    fn add<const SUM: bool>(&mut self, a: Rows, b: Columns, at: &'static Location<'static>) {
+    fn add<const SUM: bool>(
+        &mut self,
+        a: worker::Pairs,
+        b: Columns,
+        at: &'static Location<'static>,
+    ) {
         const { assert!(R == 32 || R == 64, "64 or 128 columns") };
         let kind = match R {
             32 => Kind::Product64,

@@ -29,6 +29,15 @@ pub(crate) enum Refusal {
         lane: u16,
         site: u16,
     },
+    /// A write by thread `lane` of the cluster of what a copy or product, started by thread `by` at the site `start`,
+    /// was still reading.
+    Overwritten {
+        elements: Elements,
+        lane: u16,
+        site: u16,
+        by: u16,
+        start: u16,
+    },
     /// What thread `lane` of the cluster wrote and did not make visible to copies and products.
     Unfenced {
         elements: Elements,

@@ -376,6 +376,32 @@ impl SharedMemory {
         Ok(words)
     }
 
+    /// What [`read_beside`](Self::read_beside) read and read on from the time `since` on is read no more: nobody may
+    /// have written it meanwhile.
+    pub(crate) fn end_beside(
+        &mut self,
+        place: Place,
+        first: usize,
+        count: usize,
+        visit: Visit,
+        since: u32,
+    ) -> Result<(), Refusal> {
+        for index in first..first + count {
+            let write = self.words[place.base as usize + index].write;
+            if write.when() >= since {
+                return Err(Refusal::Overwritten {
+                    elements: one(index),
+                    lane: write.lane(),
+                    site: write.site(),
+                    by: visit.lane,
+                    start: visit.site,
+                });
+            }
+            self.read(place.base, index as u32, visit)?;
+        }
+        Ok(())
+    }
+
     #[inline]
     fn stamp(&self, visit: Visit) -> Stamp {
         Stamp::new(self.order.now(), visit.lane, visit.site)

@@ -4,7 +4,6 @@ use super::{At, Checked, Worker};
 use crate::count::op::{Kind, Op};
 use crate::fault::Access;
 use crate::gpu::Boxes;
-use crate::memory::Refusal;
 use crate::memory::shared::{Place, Visit};
 use crate::memory::stamp::Stamp;
 use std::collections::{HashMap, VecDeque};
@@ -33,6 +32,8 @@ struct Reads {
     first: usize,
     count: usize,
     visit: Visit,
+    /// The time after it began.
+    since: u32,
 }
 
 /// Stores that threads started and have not waited for.
@@ -103,13 +104,12 @@ impl Worker {
     ) -> Checked<()> {
         let site = self.sites.find(at, Op::on(Kind::BulkStore, output));
         self.sites.count_bytes(site, 16 * u64::from(quads));
-        let reads = Reads {
-            place,
-            first: QUAD * quad as usize,
-            count: QUAD * quads as usize,
-            visit: self.visit(site),
-        };
-        let words = self.read_beside(reads, at)?;
+        let (first, count) = (QUAD * quad as usize, QUAD * quads as usize);
+        let visit = self.visit(site);
+        let words = self
+            .shared
+            .read_beside(place, first, count, visit)
+            .map_err(|refusal| self.shared_fault(place, refusal, Access::Read, at))?;
         let (quads, _) = words.as_chunks::<QUAD>();
         for (i, &quad) in quads.iter().enumerate() {
             let array = &self.job.outputs[usize::from(output)];
@@ -117,7 +117,15 @@ impl Worker {
                 .set_group(to_quad + i as u32, quad, self.writer(site))
                 .map_err(|refusal| self.output_fault(output, refusal, at))?;
         }
-        self.bulk.0.entry(self.id).or_default().0.push(reads);
+        let since = self.shared.order.tick();
+        let (open, _) = self.bulk.0.entry(self.id).or_default();
+        open.push(Reads {
+            place,
+            first,
+            count,
+            visit,
+            since,
+        });
         Ok(())
     }
 
@@ -135,19 +143,17 @@ impl Worker {
         let ended = closed.len().saturating_sub(left as usize);
         let ended: Vec<Reads> = closed.drain(..ended).flatten().collect();
         for reads in ended {
-            self.read_beside(reads, at)?;
+            let Reads {
+                place,
+                first,
+                count,
+                visit,
+                since,
+            } = reads;
+            self.shared
+                .end_beside(place, first, count, visit, since)
+                .map_err(|refusal| self.shared_fault(place, refusal, Access::Read, at))?;
         }
         Ok(())
-    }
-
-    fn read_beside(&mut self, reads: Reads, at: At) -> Checked<Vec<u32>> {
-        let Reads {
-            place,
-            first,
-            count,
-            visit,
-        } = reads;
-        let words = self.shared.read_beside(place, first, count, visit);
-        words.map_err(|refusal: Refusal| self.shared_fault(place, refusal, Access::Read, at))
     }
 }

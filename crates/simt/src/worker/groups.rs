@@ -13,9 +13,8 @@ pub(crate) const WARPGROUP: usize = 128;
 /// Rows of a product, and steps.
 const ROWS: usize = 64;
 const STEPS: usize = 16;
-/// Words of a quad, and quads that hold the steps of one row.
+/// Words of a quad.
 const QUAD: usize = 4;
-const QUADS: usize = 2;
 
 /// Rows of 64 binary16 values in shared memory, in the order of the 128-byte swizzle: the quad c of row r stands at
 /// `8 r + (c ^ (r % 8))` after `quad`.
@@ -28,17 +27,19 @@ pub(crate) struct Columns {
     pub(crate) along: u32,
 }
 
-/// The rows of a: pairs in registers, or in shared memory.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Rows {
-    Pairs([[f32; 2]; 4]),
-    Shared(Columns),
+/// The quads that hold the 16 values of a row.
+fn quads_of(rows: Columns, row: usize) -> [usize; 2] {
+    let Columns { quad, along, .. } = rows;
+    [0, 1].map(|c| quad as usize + 8 * row + ((along as usize + c) ^ (row % 8)))
 }
+
+/// A lane's pairs of a: rows g, g + 8, g, g + 8 of its warp's 16, steps 2t and the next, twice, and those 8 further.
+pub(crate) type Pairs = [[f32; 2]; 4];
 
 /// What a lane offers, and what it gets.
 #[derive(Debug, Clone)]
 struct Part {
-    rows: Rows,
+    pairs: Pairs,
     columns: Columns,
     products: Vec<f32>,
 }
@@ -49,6 +50,8 @@ struct Reads {
     columns: Columns,
     rows: usize,
     visit: Visit,
+    /// The time after it began.
+    since: u32,
 }
 
 /// The warpgroups of the blocks that run together.
@@ -69,9 +72,9 @@ impl Groups {
 
 impl Worker {
     /// The lane offers its part of a product with so many values for it.
-    pub(crate) fn offer(&mut self, rows: Rows, columns: Columns, values: usize) {
+    pub(crate) fn offer(&mut self, pairs: Pairs, columns: Columns, values: usize) {
         let part = Part {
-            rows,
+            pairs,
             columns,
             products: vec![0.0; values],
         };
@@ -97,20 +100,11 @@ impl Worker {
             site,
         };
         let mut a = [[0.0; ROWS]; STEPS];
-        if let Rows::Shared(rows) = part.rows {
-            for (row, values) in self.read_rows(rows, ROWS, visit, at)?.iter().enumerate() {
-                for (step, value) in values.iter().enumerate() {
-                    a[step][row] = *value;
-                }
-            }
-        }
         for (lane, id) in ids.iter().enumerate() {
             let (warp, g, t) = (lane / 32, lane % 32 / 4, lane % 4);
-            if let Rows::Pairs(pairs) = self.groups.parts[id].rows {
-                for (i, pair) in pairs.into_iter().enumerate() {
-                    for (j, value) in pair.into_iter().enumerate() {
-                        a[2 * t + j + i / 2 * 8][16 * warp + g + i % 2 * 8] = value;
-                    }
+            for (i, pair) in self.groups.parts[id].pairs.into_iter().enumerate() {
+                for (j, value) in pair.into_iter().enumerate() {
+                    a[2 * t + j + i / 2 * 8][16 * warp + g + i % 2 * 8] = value;
                 }
             }
         }
@@ -132,18 +126,13 @@ impl Worker {
                 }
             }
         }
+        let since = self.shared.order.tick();
         let (open, _) = self.groups.reads.entry(self.id).or_default();
-        if let Rows::Shared(rows) = self.groups.parts[&ids[0]].rows {
-            open.push(Reads {
-                columns: rows,
-                rows: ROWS,
-                visit,
-            });
-        }
         open.push(Reads {
             columns,
             rows: count,
             visit,
+            since,
         });
         Ok(())
     }
@@ -163,7 +152,12 @@ impl Worker {
         let ended = closed.len().saturating_sub(left as usize);
         let ended: Vec<Reads> = closed.drain(..ended).flatten().collect();
         for reads in ended {
-            self.read_rows(reads.columns, reads.rows, reads.visit, at)?;
+            let (place, visit) = (reads.columns.place, reads.visit);
+            for quad in (0..reads.rows).flat_map(|row| quads_of(reads.columns, row)) {
+                self.shared
+                    .end_beside(place, QUAD * quad, QUAD, visit, reads.since)
+                    .map_err(|refusal| self.shared_fault_at(place, refusal, Access::Read, at))?;
+            }
         }
         Ok(())
     }
@@ -176,15 +170,13 @@ impl Worker {
         visit: Visit,
         at: Source,
     ) -> Checked<Vec<[f32; STEPS]>> {
-        let Columns { place, quad, along } = rows;
+        let place = rows.place;
         let mut values = vec![[0.0; STEPS]; count];
         for (row, values) in values.iter_mut().enumerate() {
-            for c in 0..QUADS {
-                let in_row = (along as usize + c) ^ (row % 8);
-                let first = QUAD * (quad as usize + 8 * row + in_row);
+            for (c, quad) in quads_of(rows, row).into_iter().enumerate() {
                 let words = self
                     .shared
-                    .read_beside(place, first, QUAD, visit)
+                    .read_beside(place, QUAD * quad, QUAD, visit)
                     .map_err(|refusal| self.shared_fault_at(place, refusal, Access::Read, at))?;
                 for (i, word) in words.into_iter().enumerate() {
                     let pair = crate::gpu::pair(word);

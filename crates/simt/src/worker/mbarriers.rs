@@ -90,17 +90,11 @@ impl Worker {
         Ok(())
     }
 
-    /// The number of an mbarrier at which the lane waits for the phase of this parity; none where it need not.
-    pub(crate) fn wait(
-        &mut self,
-        place: Place,
-        index: u32,
-        parity: u32,
-        at: At,
-    ) -> Checked<Option<usize>> {
+    /// The number of an mbarrier at which the lane waits.
+    pub(crate) fn wait(&mut self, place: Place, index: u32, at: At) -> Checked<usize> {
         let number = self.mbarrier(self.rank() as usize, place, index, at)?;
         self.count(Kind::Wait, at);
-        Ok((!self.passes(self.id, number, parity)).then_some(number))
+        Ok(number)
     }
 
     /// Whether a thread that waits for the phase of this parity goes on: it sees what those did that arrived.
