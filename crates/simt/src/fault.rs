@@ -166,8 +166,8 @@ pub enum Fault {
         /// Which thread, and where.
         place: Place,
     },
-    /// A shuffle from a lane that the warp does not have, or a product that takes more lanes than it has.
-    #[error("lane {lane} of a warp of {lanes} lanes is asked for by {place}")]
+    /// A shuffle from a lane that the warp does not have, or a product that takes more lanes than there are.
+    #[error("lane {lane} of a warp or warpgroup of {lanes} lanes is asked for by {place}")]
     NoLane {
         /// The lane that was asked for.
         lane: u32,

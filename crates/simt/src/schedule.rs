@@ -181,7 +181,7 @@ impl Blocks {
                 return Ok(true);
             }
             self.agree(warp.clone())?;
-            self.exchange(rank, warp.clone());
+            self.exchange(warp.clone());
         }
     }
 
@@ -202,12 +202,11 @@ impl Blocks {
     }
 
     /// Does what the lanes of a warp, all of them at one place, do together.
-    fn exchange(&mut self, rank: u32, warp: Range<usize>) {
+    fn exchange(&mut self, warp: Range<usize>) {
         let State::Warp { together, .. } = self.states[warp.start] else {
             self.shuffle(warp);
             return;
         };
-        debug_assert!(self.threads(rank).contains(&warp.start));
         with(|worker| match together {
             Together::Barrier => worker.shared.order.meet(warp.clone()),
             Together::Matrices => worker.share_matrices(),
@@ -238,17 +237,12 @@ impl Blocks {
         self.groups = false;
         for first in threads.clone().step_by(WARPGROUP) {
             let group = first..threads.end.min(first + WARPGROUP);
+            let come = |state: &State| matches!(state, State::Group { .. });
             let State::Group { at } = self.states[first] else {
-                self.groups |= self.states[group]
-                    .iter()
-                    .any(|state| matches!(state, State::Group { .. }));
+                self.groups |= self.states[group].iter().any(come);
                 continue;
             };
-            if self.states[group.clone()].contains(&State::Ended)
-                || self.states[group.clone()]
-                    .iter()
-                    .any(|state| !matches!(state, State::Group { .. }))
-            {
+            if !self.states[group.clone()].iter().all(come) {
                 self.groups = true;
                 continue;
             }

@@ -446,7 +446,7 @@ fn a_shuffle_from_a_lane_that_is_not_there() {
     assert_eq!(
         message(&launch(ask(), 1, 40).dim(8)),
         format!(
-            "lane 8 of a warp of 8 lanes is asked for by thread (32, 0, 0) of block (0, 0, 0) at {}",
+            "lane 8 of a warp or warpgroup of 8 lanes is asked for by thread (32, 0, 0) of block (0, 0, 0) at {}",
             at("ask")
         )
     );
@@ -752,7 +752,7 @@ fn a_product_in_which_some_lanes_take_no_part() {
         run_with(20, 20)
             .unwrap_err()
             .to_string()
-            .starts_with("lane 20 of a warp of 20 lanes")
+            .starts_with("lane 20 of a warp or warpgroup of 20 lanes")
     );
     assert_eq!(run_with(32, 32).unwrap().outputs[0], [8.0; 32]);
 }

@@ -60,8 +60,8 @@ kernel! {
         let pairs = [pair_a(g, 2 * t), pair_a(g + 8, 2 * t), pair_a(g, 2 * t + 8), pair_a(g + 8, 2 * t + 8)];
         let mut d = from_fn(|i| c.get(place(i)));
         mma_f16(&mut d, pairs, [pair_b(2 * t), pair_b(2 * t + 8)]);
-        for i in 0..4 {
-            out.set(place(i), d[i]);
+        for (i, d) in d.into_iter().enumerate() {
+            out.set(place(i), d);
         }
     }
 }
@@ -105,8 +105,8 @@ kernel! {
         let b_values = [t, t + 4].map(|k| b.get(k * 8 + g));
         let place = |i: usize| (g + i as u32 / 2 * 8) * 8 + 2 * t + i as u32 % 2;
         let d = mma_tf32(a_values, b_values, from_fn(|i| c.get(place(i))));
-        for i in 0..4 {
-            out.set(place(i), d[i]);
+        for (i, d) in d.into_iter().enumerate() {
+            out.set(place(i), d);
         }
     }
 }
@@ -202,7 +202,7 @@ kernel! {
         let (words, thread) = (columns(), thread_x());
         for word in (thread..32 * width).step_by(128) {
             let (column, quad, i) = (word / 32, word / 4 % 8, word % 4);
-            let k = 8 * (quad ^ column % 8) + 2 * i;
+            let k = 8 * (quad ^ (column % 8)) + 2 * i;
             let value = |k: u32| if k / 16 == 2 { b.get(k % 16 * width + column) } else { f32::NAN };
             words.set(word, split_f16(value(k), value(k + 1)).0);
         }

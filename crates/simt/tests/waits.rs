@@ -449,6 +449,7 @@ kernel! {
 
 #[test]
 fn a_product_of_a_warpgroup_of_what_no_fence_made_visible() {
+    let launch_of_group = |threads| launch(group(), 1, threads).dim(1).dim(1).dim(threads);
     let launch = |fences, lanes| {
         let launch = launch(group(), 1, 128);
         launch.dim(fences).dim(1).dim(lanes)
@@ -468,6 +469,8 @@ fn a_product_of_a_warpgroup_of_what_no_fence_made_visible() {
         at("group product")
     )));
     run(&launch(1, 128)).unwrap();
+    let short = launch_of_group(100);
+    assert!(message(&short).starts_with("lane 100 of a warp or warpgroup of 100 lanes"));
 }
 
 #[test]

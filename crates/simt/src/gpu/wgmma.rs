@@ -97,9 +97,9 @@ impl<const R: usize> Accumulators<R> {
             32 => Kind::Product64,
             _ => Kind::Product128,
         };
-        with(|worker| {
+        checked(|worker| {
             worker.count(kind, at);
-            worker.offer(a, b.0, R);
+            worker.offer(a, b.0, R, at)
         });
         lane::wait(Event::Group { at });
         let products = with(|worker| worker.take());

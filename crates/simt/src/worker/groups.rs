@@ -1,8 +1,8 @@
 //! Tensor-core products of a warpgroup: 64 rows, of which each of its four warps has 16, by 64 or 128 columns, summed
 //! over 16 steps.
 
-use super::{Checked, Worker};
-use crate::fault::Access;
+use super::{At, Checked, Worker};
+use crate::fault::{Access, Fault};
 use crate::memory::shared::{Place, Visit};
 use crate::source::Source;
 use std::collections::{HashMap, VecDeque};
@@ -72,13 +72,29 @@ impl Groups {
 
 impl Worker {
     /// The lane offers its part of a product with so many values for it.
-    pub(crate) fn offer(&mut self, pairs: Pairs, columns: Columns, values: usize) {
+    pub(crate) fn offer(
+        &mut self,
+        pairs: Pairs,
+        columns: Columns,
+        values: usize,
+        at: At,
+    ) -> Checked<()> {
+        let group = u32::from(self.lane) / WARPGROUP as u32 * WARPGROUP as u32;
+        let lanes = self.job.threads() - group;
+        if lanes < WARPGROUP as u32 {
+            return Err(Box::new(Fault::NoLane {
+                lane: lanes,
+                lanes,
+                place: self.place(at),
+            }));
+        }
         let part = Part {
             pairs,
             columns,
             products: vec![0.0; values],
         };
         self.groups.parts.insert(self.id, part);
+        Ok(())
     }
 
     /// What the lane gets of the product.
