@@ -22,7 +22,7 @@ pub struct Arguments {
     #[arg(long, default_value = "never")]
     fail_on: FailOn,
     /// Largest difference that is of no interest, in percent.
-    #[arg(long, default_value = "1%", value_parser = margin)]
+    #[arg(long, default_value = "1%", value_parser = diff::margin)]
     margin: f64,
 }
 
@@ -115,29 +115,9 @@ fn unknown(root: &Path, name: &str) -> anyhow::Result<String> {
     ))
 }
 
-/// `1%`, `1`, `0.5%`: percent, as a part of 1.
-fn margin(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text);
-    match number.parse::<f64>() {
-        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err(format!(
-            "found {text:?}, expected percent from 0 to 100, such as 1%"
-        )),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn margins_are_percent() {
-        assert_eq!(margin("1%").unwrap(), 0.01);
-        assert_eq!(margin("2.5").unwrap(), 0.025);
-        for bad in ["", "%", "-1%", "101%", "NaN", "one"] {
-            assert!(margin(bad).is_err(), "{bad}");
-        }
-    }
 
     #[test]
     fn sides_are_found_by_name_and_by_path() {

@@ -181,7 +181,8 @@ fn build(root: &Path, rustc: &Path, compiler: &Compiler) -> Result<Files> {
     );
     let mut files = Files::new();
     for variant in VARIANTS {
-        let ptx = with_bounds(&compile(root, rustc, variant)?, variant)
+        let ptx = compile(root, rustc, variant)?;
+        let ptx = with_version(&with_bounds(&ptx, variant)?)
             .with_context(|| format!("the object of {}", variant.id))?;
         let source = variant_source(variant.id);
         let locked = LockedObject {
@@ -242,6 +243,21 @@ fn compile(root: &Path, rustc: &Path, variant: &Variant) -> Result<String> {
         "cargo fails on {DEVICE} for {id}: {status}"
     );
     Ok(store::read_text(&asm)?)
+}
+
+/// Instructions that need a later version of PTX than the compiler states, which is the oldest that knows the target.
+const LATER: [(&str, &str); 2] = [(".L1::no_allocate", "7.4"), ("st.async.", "8.1")];
+
+/// States the version of PTX that the instructions need.
+fn with_version(ptx: &str) -> Result<String> {
+    let (head, rest) = ptx
+        .split_once("\n.version ")
+        .context("states no version of PTX")?;
+    let (stated, rest) = rest.split_once('\n').context("ends in its version")?;
+    let needed = LATER.iter().filter(|(text, _)| rest.contains(text));
+    // As text: no version of PTX up to now has two digits on either side of the point.
+    let version = needed.fold(stated, |version, (_, needed)| version.max(needed));
+    Ok(format!("{head}\n.version {version}\n{rest}"))
 }
 
 /// Writes the bounds of a block and the size of a cluster, for which the compiler has no attribute, between the
@@ -430,6 +446,23 @@ mod tests {
             with_bounds(ptx, variant()).unwrap(),
             ".visible .entry tiled_matmul(\n\t.param .u64 p\n)\n.maxntid 16, 16, 1\n{\n\tret;\n}\n"
         );
+    }
+
+    #[test]
+    fn the_version_is_what_the_instructions_need() {
+        let with = |body| with_version(&format!("//\n\n.version 8.0\n.target sm_90a\n{body}\n"));
+        let needs =
+            |version, body: &str| format!("//\n\n.version {version}\n.target sm_90a\n{body}\n");
+        for (version, body) in [
+            ("8.0", "ret;"),
+            ("8.0", "ld.global.nc.L1::no_allocate.v4.f32"),
+            ("8.1", "st.async.weak"),
+        ] {
+            assert_eq!(with(body).unwrap(), needs(version, body));
+        }
+        let older = with_version("\n.version 7.0\nld.global.nc.L1::no_allocate.f32\n");
+        assert!(older.unwrap().starts_with("\n.version 7.4\n"));
+        assert!(with_version("ret;\n").is_err());
     }
 
     #[test]

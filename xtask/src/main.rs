@@ -1,5 +1,6 @@
 //! The project's verbs, one file each; this file parses and dispatches.
 
+mod calibrate;
 mod claims;
 mod counters;
 mod diff;
@@ -44,6 +45,8 @@ enum Verb {
     Diff(diff::Arguments),
     /// Judge the published claims by evidence, and write or prove their page.
     Claims(claims::Arguments),
+    /// Kernels measured against themselves: how often a verdict is wrong, and what it finds.
+    Calibrate(calibrate::Arguments),
     /// Count what the kernels do, each variant beside its parent, and judge the note's structural claims.
     Structure(structure::Arguments),
     /// Read hardware counters of the kernels with Nsight Compute, for `structure` to compare.
@@ -72,6 +75,7 @@ fn dispatch(verb: Verb) -> anyhow::Result<ExitCode> {
         Verb::Verify(arguments) => return verify::run(&root, &arguments),
         Verb::Diff(arguments) => return diff::run(&root, &arguments),
         Verb::Claims(arguments) => return claims::run(&root, &arguments),
+        Verb::Calibrate(arguments) => return calibrate::run(&root, &arguments),
         Verb::Reproduce(arguments) => reproduce::run(&root, &arguments),
         Verb::Figures(arguments) => figures::run(&root, &arguments),
         Verb::Kernels { check } => kernels::run(&root, check),

@@ -134,6 +134,19 @@ pub struct GpuState {
     pub throttle_reasons: Vec<String>,
 }
 
+impl GpuState {
+    /// Reasons that held clocks down, by NVML's names; idling and clocks that someone set hold nothing down.
+    pub fn throttling(&self) -> Vec<String> {
+        const HARMLESS: [&str; 3] = [
+            "gpu_idle",
+            "applications_clocks_setting",
+            "user_defined_clocks",
+        ];
+        let held = |reason: &&String| !HARMLESS.contains(&reason.as_str());
+        self.throttle_reasons.iter().filter(held).cloned().collect()
+    }
+}
+
 /// The Python environment of the PyTorch and Triton implementations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -299,7 +312,11 @@ pub struct Agreement {
 }
 
 impl Agreement {
-    fn check(&self) -> Result<(), Invalid> {
+    /// Refuses errors that are not finite, and those of a check that failed.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn check(&self) -> Result<(), Invalid> {
         let Self {
             max_abs_error,
             max_error_share,

@@ -37,18 +37,8 @@ impl State {
 
     /// Reasons that held clocks down, by NVML's names; idling and clocks that someone set hold nothing down.
     pub fn throttling(&self) -> Vec<String> {
-        const HARMLESS: [&str; 3] = [
-            "gpu_idle",
-            "applications_clocks_setting",
-            "user_defined_clocks",
-        ];
         match self {
-            Self::Own(state) => state
-                .throttle_reasons
-                .iter()
-                .filter(|reason| !HARMLESS.contains(&reason.as_str()))
-                .cloned()
-                .collect(),
+            Self::Own(state) => state.throttling(),
             Self::Other(_) => Vec::new(),
         }
     }

@@ -6,8 +6,11 @@
 //! measured in each *implementation*; a Rust implementation runs a kernel *variant*; a harness run has
 //! *rounds* of *samples*; a profile has *captures* of *launches*; both are stored in a *namespace*.
 
+pub mod ab;
 pub mod artifact;
+pub mod calibration;
 pub mod claims;
+pub mod counters;
 pub mod diff;
 pub mod error;
 pub mod experiment;

@@ -3,6 +3,7 @@
 //!
 //! Derived values (means, medians, kernel times, launches) enter evidence here; artifacts hold none.
 
+pub mod calibration;
 pub mod cli;
 mod profiles;
 mod results;

@@ -107,7 +107,10 @@ pub fn implementations(
 }
 
 /// Refuses to measure with a program that was built from other kernels than the tree holds.
-fn built_from(build: &Build) -> Result<(), Invalid> {
+///
+/// # Errors
+/// [`Invalid`] naming the object.
+pub(crate) fn built_from(build: &Build) -> Result<(), Invalid> {
     for (object, embedded) in &build.objects_sha256 {
         let path = format!("crates/kernels/ptx/{object}");
         let found = build

@@ -3,6 +3,7 @@
 use crate::worker;
 use anyhow::Context;
 use mage_evidence::Invalid;
+use mage_evidence::calibration::handle;
 use mage_evidence::experiment::Case;
 use mage_kernels::inputs::Inputs;
 use mage_kernels::launch::{Call, Gpu};
@@ -19,6 +20,9 @@ pub struct Target {
     pub variant: Option<String>,
     /// Directory of inputs, `<inputs>/<operation>/<file>`.
     pub inputs: PathBuf,
+    /// Whether two handles of the kernel, each with memory of its own, make the calls in turn
+    /// ([`handle`]); for `rust`.
+    pub pairs: bool,
     /// Calls inside the range.
     pub iterations: u32,
     /// Calls before it.
@@ -38,6 +42,17 @@ pub fn run(root: &Path, case: &Case, target: &Target) -> anyhow::Result<()> {
     let inputs = Inputs::read(&target.inputs, case.name, &case.dims)?;
     inputs.verify(&case.sha256)?;
     let variant = variant(case, target)?;
+    if target.pairs && (target.implementation != "rust" || !target.iterations.is_multiple_of(4)) {
+        return Err(Invalid::new(
+            "--pairs",
+            format!(
+                "--implementation {} --iterations {}",
+                target.implementation, target.iterations
+            ),
+            "rust and a multiple of 4 calls",
+        )
+        .into());
+    }
     match target.implementation.as_str() {
         "rust" => rust(case, variant, &inputs, target),
         _ => python(root, case, target),
@@ -82,13 +97,19 @@ fn rust(
     target: &Target,
 ) -> anyhow::Result<()> {
     let gpu = Gpu::open()?;
-    let mut call = Call::prepare(&gpu, variant, inputs)?;
-    for _ in 0..target.warmup {
-        call.launch()?;
+    let prepare = || Call::prepare(&gpu, variant, inputs);
+    let mut calls = vec![prepare()?];
+    if target.pairs {
+        calls.push(prepare()?);
+    }
+    let which = |iteration| if target.pairs { handle(iteration) } else { 0 };
+    for iteration in 0..target.warmup {
+        calls[which(iteration)].launch()?;
     }
     gpu.synchronize()?;
     gpu.profiler_start()?;
     for iteration in 0..target.iterations {
+        let call = &mut calls[which(iteration)];
         nvtx::range_push!("mage:{}:rust:{iteration}", case.name);
         let launched = call.launch();
         nvtx::range_pop!();
@@ -96,7 +117,8 @@ fn rust(
     }
     gpu.synchronize()?;
     gpu.profiler_stop()?;
-    println!("{}", answer(call.variant().id, target.variant.as_deref()));
+    let kernel = calls[0].variant().id;
+    println!("{}", answer(kernel, target.variant.as_deref()));
     Ok(())
 }
 
@@ -145,6 +167,7 @@ mod tests {
             implementation: implementation.into(),
             variant: variant.map(String::from),
             inputs: PathBuf::new(),
+            pairs: false,
             iterations: 1,
             warmup: 0,
             python: PathBuf::new(),

@@ -1,6 +1,6 @@
 //! The command line of `mage-harness`.
 
-use crate::{bench, capture, check, cpu, inputs, interrupt, run, worker};
+use crate::{ab, bench, capture, check, cpu, inputs, interrupt, run, worker};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mage_evidence::experiment::{self, Experiment};
@@ -10,6 +10,7 @@ use mage_kernels::launch::Gpu;
 use mage_kernels::suite;
 use mage_kernels::variants::{self, Status, VARIANTS};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 /// Rounds of event-timed calls and full-output checks of five GPU operations.
 #[derive(Debug, Parser)]
@@ -23,6 +24,11 @@ pub struct Cli {
 enum Verb {
     /// Measure an experiment into artifacts/<namespace>-kernels.
     Run(RunArguments),
+    /// Compare two variants or implementations of one operation, interleaved in one session.
+    #[command(after_help = ab::verb::AFTER_HELP)]
+    Ab(ab::verb::Arguments),
+    /// Measure kernels under three names each (run by xtask calibrate).
+    Identical(ab::identical::Arguments),
     /// Check every implementation and kernel variant, without timing.
     Check(CheckArguments),
     /// Write an experiment's inputs and verify their hashes.
@@ -138,6 +144,9 @@ struct CaptureArguments {
     /// Directory of inputs.
     #[arg(long)]
     inputs: PathBuf,
+    /// Two handles of the kernel make the calls in turn: A, B, B, A and so on (for rust).
+    #[arg(long)]
+    pairs: bool,
     /// Calls inside the range.
     #[arg(long)]
     iterations: Option<u32>,
@@ -149,13 +158,15 @@ struct CaptureArguments {
     python: Option<PathBuf>,
 }
 
-/// Does what the command line says.
+/// Does what the command line says; the exit status.
 ///
 /// # Errors
 /// Whatever keeps it from being done.
-pub fn main(cli: Cli) -> anyhow::Result<()> {
+pub fn main(cli: Cli) -> anyhow::Result<ExitCode> {
     let root = mage_workspace::find_root()?;
     match cli.verb {
+        Verb::Ab(arguments) => return ab::verb::run(&root, &arguments),
+        Verb::Identical(arguments) => ab::identical::run(&root, &arguments),
         Verb::Run(arguments) => run_experiment(&root, arguments),
         Verb::Check(arguments) => check_suites(&root, arguments),
         Verb::Inputs(arguments) => {
@@ -170,10 +181,12 @@ pub fn main(cli: Cli) -> anyhow::Result<()> {
             print!("{}", variants_table());
             Ok(())
         }
-    }
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
-fn load(root: &Path, name: &str) -> anyhow::Result<Experiment> {
+/// The experiment of this name, if this program can run it.
+pub(crate) fn load(root: &Path, name: &str) -> anyhow::Result<Experiment> {
     let experiment = Experiment::load(root, name)?;
     let path = Experiment::path(root, name);
     bench::check_runnable(&experiment).map_err(|invalid| invalid.in_file(&path))?;
@@ -334,6 +347,7 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
         implementation: arguments.implementation,
         variant: arguments.variant,
         inputs: arguments.inputs,
+        pairs: arguments.pairs,
         iterations: protocol.capture_iterations,
         warmup: protocol.warmup,
         python: worker::interpreter(root, arguments.python.as_deref()),

@@ -33,6 +33,18 @@ pub trait Implementation {
     /// Whatever the device or the worker reports.
     fn measure(&mut self, warmup: u32, iterations: u32) -> anyhow::Result<Vec<f64>>;
 
+    /// Event spans of `iterations` calls in microseconds, in measured order; before each, outside the span,
+    /// `flush_bytes` of other memory are written, which takes the operation's data out of the cache.
+    ///
+    /// # Errors
+    /// Whatever the device or the worker reports; always, for an implementation that cannot do so.
+    fn measure_cold(&mut self, iterations: u32, flush_bytes: u64) -> anyhow::Result<Vec<f64>> {
+        anyhow::bail!(
+            "{}: cannot make {iterations} calls with {flush_bytes} bytes written before each",
+            self.name()
+        )
+    }
+
     /// SHA-256 of each input as it is on the device, by file name.
     ///
     /// # Errors

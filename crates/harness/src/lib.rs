@@ -3,6 +3,7 @@
 //! [`run`] holds the protocol and knows neither CUDA nor Python: it drives [`Implementation`]s and a
 //! [`Monitor`], so the protocol is tested without a device. [`bench`] puts the real ones together.
 
+pub mod ab;
 pub mod bench;
 pub mod capture;
 pub mod check;

@@ -77,6 +77,16 @@ impl PythonImplementation {
             elements: 0,
         }
     }
+
+    fn spans(&self, arguments: Value) -> anyhow::Result<Vec<f64>> {
+        #[derive(Deserialize)]
+        struct Measured {
+            samples_us: Vec<f64>,
+        }
+        let mut shared = self.shared.borrow_mut();
+        let measured: Measured = shared.worker.ask("measure", arguments, CALLS)?;
+        Ok(measured.samples_us)
+    }
 }
 
 impl Implementation for PythonImplementation {
@@ -120,18 +130,20 @@ impl Implementation for PythonImplementation {
     }
 
     fn measure(&mut self, warmup: u32, iterations: u32) -> anyhow::Result<Vec<f64>> {
-        #[derive(Deserialize)]
-        struct Measured {
-            samples_us: Vec<f64>,
-        }
-        let arguments = json!({
+        self.spans(json!({
             "implementation": self.name,
             "warmup": warmup,
             "iterations": iterations,
-        });
-        let mut shared = self.shared.borrow_mut();
-        let measured: Measured = shared.worker.ask("measure", arguments, CALLS)?;
-        Ok(measured.samples_us)
+        }))
+    }
+
+    fn measure_cold(&mut self, iterations: u32, flush_bytes: u64) -> anyhow::Result<Vec<f64>> {
+        self.spans(json!({
+            "implementation": self.name,
+            "warmup": 0,
+            "iterations": iterations,
+            "flush_bytes": flush_bytes,
+        }))
     }
 
     fn input_sha256(&mut self) -> anyhow::Result<BTreeMap<String, String>> {

@@ -3,7 +3,7 @@
 use crate::implementation::Implementation;
 use anyhow::Context;
 use mage_kernels::inputs::Inputs;
-use mage_kernels::launch::{Call, Gpu};
+use mage_kernels::launch::{Call, Flush, Gpu};
 use mage_kernels::variants;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,12 +12,17 @@ use std::path::Path;
 pub struct Rust {
     gpu: Gpu,
     call: Option<Call>,
+    flush: Option<Flush>,
 }
 
 impl Rust {
     /// Kernels on `gpu`; nothing is loaded yet.
     pub fn new(gpu: Gpu) -> Self {
-        Self { gpu, call: None }
+        Self {
+            gpu,
+            call: None,
+            flush: None,
+        }
     }
 
     fn call(&mut self) -> anyhow::Result<&mut Call> {
@@ -50,6 +55,15 @@ impl Implementation for Rust {
 
     fn measure(&mut self, warmup: u32, iterations: u32) -> anyhow::Result<Vec<f64>> {
         Ok(self.call()?.measure(warmup, iterations)?)
+    }
+
+    fn measure_cold(&mut self, iterations: u32, flush_bytes: u64) -> anyhow::Result<Vec<f64>> {
+        let call = self.call.as_mut().context("rust: no operation is loaded")?;
+        let flush = match self.flush.take() {
+            Some(flush) if flush.bytes() == flush_bytes => self.flush.insert(flush),
+            _ => self.flush.insert(Flush::new(&self.gpu, flush_bytes)?),
+        };
+        Ok(call.measure_cold(iterations, flush)?)
     }
 
     fn input_sha256(&mut self) -> anyhow::Result<BTreeMap<String, String>> {

@@ -6,6 +6,7 @@
 //! SQLite export or as the text of `nsys stats` ([`csv`]).
 
 pub mod attribute;
+pub mod calibrate;
 pub mod capture;
 mod child;
 pub mod cli;

@@ -42,22 +42,30 @@ const GRID: &str = "a barrier of all blocks of the grid in global memory (atom.a
 
 kernels! {
     bias_gelu
+    bias_gelu_broad
     bias_gelu_bulk
+    bias_gelu_flat
     bias_gelu_full
     bias_gelu_once
     bias_gelu_order
     bias_gelu_pair
+    bias_gelu_past
     bias_gelu_quad
     bias_gelu_row
     bias_gelu_rows
     bias_gelu_share
+    bias_gelu_slab
+    bias_gelu_strip
+    bias_gelu_tall
     bias_gelu_two
     bias_gelu_wave
     copy_bulk
     copy_full
+    copy_halves
     copy_pair
     copy_ring
     copy_rows
+    copy_slab
     copy_two
     copy_wide
     layer_norm
@@ -89,11 +97,16 @@ kernels! {
     tiled_matmul_8x4
     tiled_matmul_registers
     triangle
+    triangle_async
     triangle_box
     triangle_cluster
+    triangle_halves
+    triangle_masked
+    triangle_octet
     triangle_ring
     triangle_sector
     triangle_staged
+    triangle_stagger
     triangle_tf32
     triangle_tile
     triangle_wide

@@ -4,9 +4,9 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use mage_simt::gpu::{
-    Accumulators, Columns, In, Kernel, Mbarrier, Out, Shared, barrier, block_x, close_stores,
-    cluster_arrive, cluster_arrive_relaxed, cluster_rank, cluster_wait, fence_async_shared, kernel,
-    publish_barriers, shared, thread_x, wait_for_stores, warp_barrier,
+    Accumulators, Columns, F32x4, In, Kernel, Mbarrier, Out, Shared, barrier, block_x,
+    close_stores, cluster_arrive, cluster_arrive_relaxed, cluster_rank, cluster_wait,
+    fence_async_shared, kernel, publish_barriers, shared, thread_x, wait_for_stores, warp_barrier,
 };
 use mage_simt::{Error, Finished, Launch};
 use std::num::NonZero;
@@ -373,6 +373,92 @@ fn an_mbarrier_that_is_not_published_to_the_cluster() {
         )
     );
     run(&launch(1)).unwrap();
+}
+
+kernel! {
+    /// Each thread copies a quad, arrives when it is there, and reads that of the next, after a wait or without.
+    pub fn after_copies(a: In<f32>, out: Out<f32>, waits: u32) {
+        let (i, stages) = (thread_x(), stages());
+        if i == 0 {
+            arrived(0).init(16);
+        }
+        barrier();
+        stages.start_copy4(i, a, i); // handed over
+        arrived(0).arrive_after_copies();
+        if waits == 1 {
+            arrived(0).wait(0);
+        }
+        out.set4(i, stages.get4((i + 1) % 16 * waits)); // read of next
+    }
+}
+
+#[test]
+fn copies_that_arrive_at_an_mbarrier() {
+    let launch = |waits| {
+        launch(after_copies(), 1, 16)
+            .floats("a", &numbers(64))
+            .output("out", 64)
+            .dim(waits)
+    };
+    assert_eq!(
+        message(&launch(0)),
+        format!(
+            "asynchronous copy not waited for: read of stages[0] by thread (0, 0, 0) of block (0, 0, 0) at {}, \
+             which a copy started by thread (0, 0, 0) of block (0, 0, 0) at {} may still be filling",
+            at("read of next"),
+            at("handed over")
+        )
+    );
+    assert_eq!(
+        run(&launch(1)).unwrap().outputs[0][..4],
+        [4.0, 5.0, 6.0, 7.0]
+    );
+}
+
+kernel! {
+    /// Each thread sends a quad to the other block, where a thread reads what it got, after a wait or without.
+    pub fn sent(out: Out<f32>, waits: u32) {
+        let (i, rank, stages) = (thread_x(), cluster_rank(), stages());
+        if i == 0 {
+            arrived(0).init(1);
+            publish_barriers();
+            arrived(0).arrive_and_expect(64);
+        }
+        warp_barrier();
+        cluster_arrive_relaxed();
+        cluster_wait();
+        let value = F32x4([(10 * rank + i) as f32; 4]);
+        stages.send4(rank ^ 1, i, value, arrived(0)); // send
+        if waits == 1 {
+            arrived(0).wait(0);
+        } else {
+            cluster_arrive();
+            cluster_wait();
+        }
+        out.set(4 * rank + i, stages.get(4 * (3 - i))); // received
+    }
+}
+
+#[test]
+fn what_another_block_sends_before_its_wait() {
+    let launch = |waits| {
+        let launch = launch(sent(), 2, 4).cluster(2);
+        launch.output("out", 8).dim(waits)
+    };
+    // No barrier of the cluster stands for the wait.
+    let early = message(&launch(0));
+    assert!(
+        early.starts_with("asynchronous copy not waited for: read of stages["),
+        "{early}"
+    );
+    assert!(
+        early.contains(&at("send")) && early.contains(&at("received")),
+        "{early}"
+    );
+    assert_eq!(
+        run(&launch(1)).unwrap().outputs[0],
+        [13.0, 12.0, 11.0, 10.0, 3.0, 2.0, 1.0, 0.0]
+    );
 }
 
 kernel! {

@@ -18,7 +18,7 @@ mod status;
 
 pub use causes::{Causes, Fact, Files};
 pub use effects::{Effect, Row};
-pub use policy::{FailOn, Outcome};
+pub use policy::{FailOn, Outcome, margin};
 pub(crate) use show::signed;
 pub use side::{Kernels, Side, Spans};
 pub use status::{Basis, Standing, Status};

@@ -40,7 +40,8 @@ impl FailOn {
         }
     }
 
-    const fn refuses(self, verdict: &Verdict, status: Status) -> bool {
+    /// Whether a case of this verdict fails the comparison; `status` tells one that is new from one that is gone.
+    pub const fn refuses(self, verdict: &Verdict, status: Status) -> bool {
         match (self, verdict) {
             (Self::Never, _) => false,
             (_, Verdict::Slower) => true,
@@ -78,6 +79,20 @@ impl FailOn {
     }
 }
 
+/// `1%`, `1`, `0.5%`: a margin in percent, as a part of 1.
+///
+/// # Errors
+/// What was found and what was expected.
+pub fn margin(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text);
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(format!(
+            "found {text:?}, expected percent from 0 to 100, such as 1%"
+        )),
+    }
+}
+
 impl fmt::Display for FailOn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
@@ -95,5 +110,19 @@ impl FromStr for FailOn {
                 let names = Self::ALL.map(Self::name).join(", ");
                 format!("found {text:?}, expected one of {names}")
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn margins_are_percent() {
+        assert_eq!(margin("1%").unwrap(), 0.01);
+        assert_eq!(margin("2.5").unwrap(), 0.025);
+        for bad in ["", "%", "-1%", "101%", "NaN", "one"] {
+            assert!(margin(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! The ratio of two times with an interval from independent units.
 
-use super::student_t;
 use super::summary::{logs, mean};
+use super::{LEVEL, student_t, student_t_at};
 use crate::error::Invalid;
 use serde::Serialize;
 use std::fmt;
@@ -60,7 +60,7 @@ impl fmt::Display for TooFew {
 pub struct Ratio {
     /// Logarithm of the ratio of geometric means.
     pub log: f64,
-    /// Half width of the interval of coverage [`super::LEVEL`]; 0 where all units agree to the last bit.
+    /// Half width of the interval of coverage [`super::LEVEL`], or of the level asked for; 0 where all units agree to the last bit.
     pub half: Result<f64, TooFew>,
     /// What was repeated.
     pub unit: Unit,
@@ -74,7 +74,7 @@ pub struct Ratio {
 /// [`Invalid`] where the sides differ in length, or a value is not a finite time above 0.
 pub fn paired(a: &[f64], b: &[f64], unit: Unit) -> Result<Ratio, Invalid> {
     let differences = differences(a, b)?;
-    of_differences(&differences, unit)
+    of_differences(&differences, unit, LEVEL)
 }
 
 /// [`paired`] where the order comes round after `cycle` rounds: the unit is the mean over a whole cycle, in
@@ -83,6 +83,19 @@ pub fn paired(a: &[f64], b: &[f64], unit: Unit) -> Result<Ratio, Invalid> {
 /// # Errors
 /// As [`paired`]; on a cycle of 0 rounds, or on no whole cycle.
 pub fn paired_in_cycles(a: &[f64], b: &[f64], cycle: usize) -> Result<Ratio, Invalid> {
+    paired_in_cycles_at(a, b, cycle, LEVEL)
+}
+
+/// [`paired_in_cycles`] with an interval of coverage `level`.
+///
+/// # Errors
+/// As [`paired_in_cycles`].
+pub fn paired_in_cycles_at(
+    a: &[f64],
+    b: &[f64],
+    cycle: usize,
+    level: f64,
+) -> Result<Ratio, Invalid> {
     let differences = differences(a, b)?;
     if cycle == 0 || differences.len() < cycle {
         return Err(Invalid::new(
@@ -95,7 +108,7 @@ pub fn paired_in_cycles(a: &[f64], b: &[f64], cycle: usize) -> Result<Ratio, Inv
         .chunks_exact(cycle)
         .map(mean)
         .collect::<Result<Vec<_>, _>>()?;
-    of_differences(&cycles, Unit::Cycle)
+    of_differences(&cycles, Unit::Cycle, level)
 }
 
 /// The ratio where A and B come from different sessions: Welch's interval on the logarithms, with
@@ -117,7 +130,7 @@ pub fn unpaired(a: &[f64], b: &[f64], unit: Unit) -> Result<Ratio, Invalid> {
         let (of_a, of_b) = (squared_error(&a)?, squared_error(&b)?);
         let freedom = (of_a + of_b).powi(2)
             / (of_a.powi(2) / (a.len() - 1) as f64 + of_b.powi(2) / (b.len() - 1) as f64);
-        Ok(half_width(of_a + of_b, freedom))
+        Ok(half_width(of_a + of_b, student_t(freedom)))
     };
     Ok(Ratio {
         log,
@@ -150,12 +163,13 @@ fn differences(a: &[f64], b: &[f64]) -> Result<Vec<f64>, Invalid> {
     Ok(a.iter().zip(&b).map(|(a, b)| b - a).collect())
 }
 
-fn of_differences(differences: &[f64], unit: Unit) -> Result<Ratio, Invalid> {
+fn of_differences(differences: &[f64], unit: Unit, level: f64) -> Result<Ratio, Invalid> {
     let found = differences.len();
     let half = if found < MIN_UNITS {
         Err(TooFew { unit, found })
     } else {
-        Ok(half_width(squared_error(differences)?, (found - 1) as f64))
+        let quantile = student_t_at((found - 1) as f64, level);
+        Ok(half_width(squared_error(differences)?, quantile))
     };
     Ok(Ratio {
         log: mean(differences)?,
@@ -166,9 +180,9 @@ fn of_differences(differences: &[f64], unit: Unit) -> Result<Ratio, Invalid> {
 }
 
 /// Units that agree leave nothing to divide by: their interval is a point.
-fn half_width(squared_error: f64, freedom: f64) -> f64 {
+fn half_width(squared_error: f64, quantile: f64) -> f64 {
     if squared_error > 0.0 {
-        student_t(freedom) * squared_error.sqrt()
+        quantile * squared_error.sqrt()
     } else {
         0.0
     }

@@ -1,7 +1,11 @@
 //! Simulated sessions, with a known truth: how often a winner is named where there is none, and how often a
 //! true difference is found. Seeds are fixed, so each rate is one number.
 
-use super::{Floor, Ratio, Unit, mean, median, paired_in_cycles, student_t, unpaired};
+use super::{
+    Floor, LOOK_LEVEL, LOOKS, Ratio, Unit, mean, median, paired, paired_in_cycles,
+    paired_in_cycles_at, student_t, unpaired,
+};
+use crate::ab::{ARMS, CYCLE, Cache, Judged, ORDERS, Times};
 use crate::verdict::{Question, Verdict, judge};
 
 /// SplitMix64 (Steele, Lea and Flood, 2014) and Box and Muller's transform.
@@ -200,6 +204,103 @@ fn a_true_percent_is_found_as_often_as_documented() {
     assert!(found[0] < 0.5, "{found:?}");
     assert!(found[1] > 0.8, "{found:?}");
     assert!(found[2] > 0.95, "{found:?}");
+}
+
+/// A session of `cycles` cycles as `ab` measures them: places, drift and rounds; B is `difference` slower.
+fn interleaved(random: &mut Random, cycles: usize, difference: f64) -> Times {
+    let mut times = Times {
+        tick_us: 1e-9,
+        ..Times::default()
+    };
+    for round in 0..cycles * CYCLE {
+        let of_round = random.normal(NOISE.round) + NOISE.drift / 100.0 * round as f64;
+        for (place, arm) in ORDERS[round % CYCLE].into_iter().enumerate() {
+            let own = if arm == 2 { difference.ln_1p() } else { 0.0 };
+            let log = of_round + NOISE.slot * place as f64 + own + random.normal(NOISE.round_case);
+            [&mut times.a_us, &mut times.again_us, &mut times.b_us][arm].push(100.0 * log.exp());
+        }
+    }
+    times
+}
+
+/// The first `cycles` cycles.
+fn until(times: &Times, cycles: usize) -> Times {
+    let cut = |arm: &[f64]| arm[..cycles * CYCLE].to_vec();
+    Times {
+        a_us: cut(&times.a_us),
+        again_us: cut(&times.again_us),
+        b_us: cut(&times.b_us),
+        tick_us: times.tick_us,
+    }
+}
+
+fn at_look(times: &Times, cycles: usize) -> Verdict {
+    let times = until(times, cycles);
+    let judged = Judged::of(Cache::Hot, &times, &[], false, 0.01, 0.0).unwrap();
+    judged.judgement.verdict
+}
+
+/// Ended by whoever wants a winner: at the first look that names one.
+#[test]
+fn planned_looks_keep_the_level_whatever_ends_the_session() {
+    assert_eq!(ARMS, 3);
+    let looks = &LOOKS[..3];
+    let most = looks[2];
+    let mut bare = 0;
+    let found = rate(1000, 9, |r| {
+        let times = interleaved(r, most, 0.0);
+        let misses = |cycles: &usize| {
+            let times = until(&times, *cycles);
+            let ratio = paired_in_cycles_at(&times.a_us, &times.b_us, CYCLE, LOOK_LEVEL).unwrap();
+            ratio.log.abs() > ratio.half.unwrap()
+        };
+        bare += usize::from(looks.iter().any(misses));
+        let verdicts = looks.iter().map(|cycles| at_look(&times, *cycles));
+        let winner = |v: &Verdict| matches!(v, Verdict::Faster | Verdict::Slower);
+        verdicts
+            .into_iter()
+            .find(winner)
+            .unwrap_or(Verdict::Equivalent)
+    });
+    assert!(found <= 0.05, "{found}");
+    // The ratio's own interval, without the floor's help.
+    let bare = bare as f64 / 1000.0;
+    assert!(bare <= 0.05 + 3.0 * 0.007, "{bare}");
+}
+
+/// The wrong way, for comparison: looking after every cycle at the full level.
+#[test]
+fn looking_whenever_one_likes_names_winners_where_there_are_none() {
+    let found = rate(400, 10, |r| {
+        let times = interleaved(r, 96, 0.0);
+        let misses = |cycles: usize| {
+            let times = until(&times, cycles);
+            let ratio = paired_in_cycles(&times.a_us, &times.b_us, CYCLE).unwrap();
+            ratio.log.abs() > ratio.half.unwrap()
+        };
+        match (3..=96).any(misses) {
+            true => Verdict::Faster,
+            false => Verdict::Equivalent,
+        }
+    });
+    assert!(found > 0.15, "{found}");
+}
+
+#[test]
+fn a_true_percent_is_found_at_the_second_look() {
+    let found = rate(400, 11, |r| {
+        at_look(&interleaved(r, LOOKS[1], 0.01), LOOKS[1])
+    });
+    assert!(found > 0.95, "{found}");
+}
+
+/// The unit matters: what a place in the order does is no scatter of rounds.
+#[test]
+fn the_cycle_is_the_unit_of_an_interleaved_session() {
+    let times = interleaved(&mut Random(12), 48, 0.0);
+    let rounds = paired(&times.a_us, &times.b_us, Unit::Round).unwrap();
+    let cycles = paired_in_cycles(&times.a_us, &times.b_us, CYCLE).unwrap();
+    assert!(cycles.half.unwrap() < rounds.half.unwrap());
 }
 
 /// The wrong test, for comparison: Welch's t on all samples of three rounds.

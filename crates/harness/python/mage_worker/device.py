@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+from collections.abc import Callable
 
 import torch
 
@@ -54,6 +55,10 @@ class Cuda:
     def event(self) -> torch.cuda.Event:
         """A timing event, not yet created on the device."""
         return torch.cuda.Event(enable_timing=True)
+
+    def flush(self, size: int) -> Callable[[], object]:
+        """A function that writes `size` bytes of memory of its own."""
+        return torch.empty(size, dtype=torch.uint8, device=self.name).zero_
 
     def release_free_memory(self) -> None:
         """Gives what the caching allocator holds and nobody uses back to the driver."""

@@ -75,7 +75,8 @@ def _check(session: "Session", request: Request) -> Reply:
 
 def _measure(session: "Session", request: Request) -> Reply:
     warmup, iterations = _count(request, "warmup", 0), _count(request, "iterations", 1)
-    return {"samples_us": session.measure(_text(request, "implementation"), warmup, iterations)}
+    flush_bytes = _count(request, "flush_bytes", 1) if "flush_bytes" in request else 0
+    return {"samples_us": session.measure(_text(request, "implementation"), warmup, iterations, flush_bytes)}
 
 
 def _verify_inputs(session: "Session", _: Request) -> Reply:

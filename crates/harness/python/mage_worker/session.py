@@ -52,9 +52,10 @@ class Session:
         self.device.synchronize()
         return output.write(result, self.loaded.output_shape, path)
 
-    def measure(self, implementation: str, warmup: int, iterations: int) -> list[float]:
-        """Event spans in microseconds, in measured order."""
-        return timing.event_spans(self.prepared(implementation).call, warmup, iterations, self.device)
+    def measure(self, implementation: str, warmup: int, iterations: int, flush_bytes: int = 0) -> list[float]:
+        """Event spans in microseconds, in measured order; before each, `flush_bytes` of other memory are written."""
+        call = self.prepared(implementation).call
+        return timing.event_spans(call, warmup, iterations, self.device, flush_bytes)
 
     def verify_inputs(self) -> dict[str, str]:
         """SHA-256 of each input's bytes on the device, by file name."""

@@ -22,11 +22,15 @@ def no_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-def event_spans(call: Callable[[], Any], warmup: int, iterations: int, device: "Cuda") -> list[float]:
+def event_spans(
+    call: Callable[[], Any], warmup: int, iterations: int, device: "Cuda", flush_bytes: int = 0
+) -> list[float]:
     """Spans of `iterations` calls after `warmup` calls, in microseconds, in measured order.
 
-    Each span starts on an idle stream, so it can include gaps while the host submits the call's work.
+    Each span starts on an idle stream, so it can include gaps while the host submits the call's work. With
+    `flush_bytes`, that many bytes of other memory are written before each span, which empties the L2 cache.
     """
+    flush = device.flush(flush_bytes) if flush_bytes else None
     stream = device.stream()
     pairs = [(device.event(), device.event()) for _ in range(iterations)]
     for start, end in pairs:  # PyTorch creates an event when it is first recorded: do that here
@@ -37,6 +41,9 @@ def event_spans(call: Callable[[], Any], warmup: int, iterations: int, device: "
             call()
         device.synchronize()
         for start, end in pairs:
+            if flush is not None:
+                flush()
+                device.synchronize()
             start.record(stream)
             call()
             end.record(stream)

@@ -52,6 +52,9 @@ class Cpu:
     def event(self) -> CpuEvent:
         return CpuEvent()
 
+    def flush(self, size: int):
+        return lambda: self.log.append(f"flush {size}")
+
     def release_free_memory(self) -> None:
         pass
 

@@ -51,6 +51,13 @@ class Spans(unittest.TestCase):
         self.assertTrue(gc.isenabled())
 
 
+    def test_a_cold_span_starts_after_the_flush_has_ended(self) -> None:
+        device = Clock()
+        event_spans(lambda: device.log.append("call"), warmup=0, iterations=2, device=device, flush_bytes=64)
+        span = ["flush 64", "synchronize", "record", "call", "record", "wait"]
+        self.assertEqual(device.log[-12:], span * 2)
+
+
 class Captures(unittest.TestCase):
     def test_the_range_holds_the_named_calls_and_nothing_else(self) -> None:
         device = Cpu()

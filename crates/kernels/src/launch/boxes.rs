@@ -16,6 +16,10 @@ pub(super) fn tensor_map(
     let array = boxes.array.map(u64::from);
     let strides = [4 * array[0], 4 * array[0] * array[1]];
     let element_strides = [1; 3];
+    let swizzle = match 4 * boxes.size[0] {
+        32 => sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_32B,
+        _ => sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+    };
     let mut map = sys::CUtensorMap_st { opaque: [0; 16] };
     // SAFETY: writes `map` alone; reads three dims, two strides, three sizes and three element strides. The address
     // is only noted.
@@ -31,7 +35,7 @@ pub(super) fn tensor_map(
             boxes.size.as_ptr(),
             element_strides.as_ptr(),
             sys::CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
-            sys::CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+            swizzle,
             sys::CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
             sys::CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
         )

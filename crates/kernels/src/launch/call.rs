@@ -2,7 +2,7 @@
 
 use super::boxes::tensor_map;
 use super::module::Module;
-use super::{Gpu, LaunchError, Timer, failed};
+use super::{Flush, Gpu, LaunchError, Timer, failed};
 use crate::inputs::{Data, Inputs};
 use crate::variants::{self, Launch, Variant};
 use cudarc::driver::{CudaSlice, DevicePtr, result};
@@ -196,6 +196,26 @@ impl Call {
         self.gpu.synchronize()?;
         (0..iterations)
             .map(|_| {
+                timer.start()?;
+                self.launch()?;
+                timer.stop_us()
+            })
+            .collect()
+    }
+
+    /// Event spans of `iterations` calls in microseconds, the cache flushed before each.
+    ///
+    /// # Errors
+    /// [`LaunchError`] where the driver refuses.
+    pub fn measure_cold(
+        &mut self,
+        iterations: u32,
+        flush: &mut Flush,
+    ) -> Result<Vec<f64>, LaunchError> {
+        let timer = Timer::new(&self.gpu)?;
+        (0..iterations)
+            .map(|_| {
+                flush.flush()?;
                 timer.start()?;
                 self.launch()?;
                 timer.stop_us()

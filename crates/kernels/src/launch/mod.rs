@@ -5,11 +5,13 @@
 
 mod boxes;
 mod call;
+mod flush;
 mod gpu;
 mod module;
 mod timer;
 
 pub use call::Call;
+pub use flush::Flush;
 pub use gpu::{Absent, Gpu};
 pub use timer::Timer;
 

@@ -13,7 +13,7 @@ pub struct Counts {
     pub grid: [u32; 3],
     /// Threads of a block, x, y, z.
     pub block: [u32; 3],
-    /// Bytes of the shared arrays of a block that the kernel reached, each rounded up to 16.
+    /// Bytes of the shared arrays of a block that the kernel reached, those of a declared size rounded up to 16.
     pub shared_bytes: u32,
     /// Over all lines.
     pub total: Tally,

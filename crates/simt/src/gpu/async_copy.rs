@@ -2,7 +2,7 @@
 //! that its thread closes; until that group is [waited for](wait_for_copies), where it arrives is neither read nor
 //! written.
 
-use super::{In, Shared};
+use super::{In, Mbarrier, Shared};
 use crate::worker::{checked, with};
 use std::panic::Location;
 
@@ -32,4 +32,14 @@ pub fn close_copies() {
 /// to the other threads.
 pub fn wait_for_copies<const LEFT: u32>() {
     with(|worker| worker.end_copies(LEFT));
+}
+
+impl Mbarrier {
+    /// Arrives once all copies that this thread started before are done: whoever waits for the phase sees what they
+    /// brought.
+    #[track_caller]
+    pub fn arrive_after_copies(self) {
+        let at = Location::caller();
+        checked(|worker| worker.arrive_after_copies(self.place, self.index, at));
+    }
 }

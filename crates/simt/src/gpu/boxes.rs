@@ -8,9 +8,10 @@ use crate::worker::{BulkSource, checked};
 use std::iter;
 use std::panic::Location;
 
-/// Words of a quad, and quads of a row of a box: 64 bytes.
+/// Words of a quad.
 const QUAD: usize = 4;
-const ROW: usize = 4;
+/// Quads of 128 bytes, at a multiple of which a box lies.
+const LINE: usize = 8;
 
 /// An input as an array of three dims, of which boxes of a fixed size are read.
 #[derive(Debug, Clone, Copy)]
@@ -36,22 +37,22 @@ impl Boxes {
 
     /// Refuses a place for a box that is not a multiple of 128 bytes.
     pub(crate) fn check(quad: u32) -> Result<(), Refusal> {
-        match quad as usize % (2 * ROW) {
+        match quad as usize % LINE {
             0 => Ok(()),
             astray => Err(Refusal::Misaligned {
                 elements: Elements {
                     first: QUAD * quad as usize,
-                    count: 2 * ROW * QUAD,
+                    count: LINE * QUAD,
                 },
                 bytes: 16 * astray,
             }),
         }
     }
 
-    /// The words of the box whose first element is `at`, in the order of the 64-byte swizzle: in every eight rows of 64
-    /// bytes, the quads of the third and fourth change places in pairs, and so on. Zero where a box reaches beyond the
-    /// array.
-    pub(crate) fn words(self, array: &[u32], at: [u32; 3]) -> Vec<u32> {
+    /// The words of the box whose first element is `at`, for a place from `first_quad` on, in the order of the 64-byte
+    /// swizzle, or of the 32-byte one for rows of 32 bytes: the quads of a row change places as the number of their 128
+    /// bytes, modulo the quads of a row, says. Zero where a box reaches beyond the array.
+    pub(crate) fn words(self, array: &[u32], at: [u32; 3], first_quad: u32) -> Vec<u32> {
         let [width, height, depth] = self.size.map(|extent| extent as usize);
         let mut words = vec![0; width * height * depth];
         for i in 0..words.len() {
@@ -61,7 +62,8 @@ impl Boxes {
             let [x, y, z] = place;
             let index = (z * self.array[1] as usize + y) * self.array[0] as usize + x;
             let quad = i / QUAD;
-            let swizzled = quad ^ (quad / (2 * ROW) % ROW);
+            let line = (first_quad as usize + quad) / LINE;
+            let swizzled = quad ^ (line % (width / QUAD));
             words[QUAD * swizzled + i % QUAD] = match inside {
                 true => array[index],
                 false => 0,
@@ -107,7 +109,7 @@ mod tests {
             array: [16, 3, 5],
             size: [16, 4, 2],
         };
-        let words = boxes.words(&array, [0, 1, 3]);
+        let words = boxes.words(&array, [0, 1, 3], 32);
         assert_eq!(words.len(), 128);
         // Rows 0 and 1 are in order, of rows 2 and 3 the quads change places with their neighbours.
         assert_eq!(words[..5], [16 * 10, 161, 162, 163, 164]);
@@ -115,5 +117,21 @@ mod tests {
         // Row 2 lies beyond the second dim, row 4 is the first of the next along the third.
         assert_eq!(words[32..64], [0; 32]);
         assert_eq!(words[64 + 4 * 2], 16 * (12 + 1));
+        // 128 bytes further, the first two rows change places.
+        let words = boxes.words(&array, [0, 1, 3], 8);
+        assert_eq!(words[4..8], [160, 161, 162, 163]);
+    }
+
+    #[test]
+    fn rows_of_32_bytes_change_places_in_pairs() {
+        let array: Vec<u32> = (0..8 * 8).collect();
+        let boxes = Boxes {
+            input: 0,
+            array: [8, 8, 1],
+            size: [8, 8, 1],
+        };
+        let words = boxes.words(&array, [0; 3], 0);
+        assert_eq!(words[..32], array[..32]);
+        assert_eq!(words[32..40], [36, 37, 38, 39, 32, 33, 34, 35]);
     }
 }

@@ -1,6 +1,6 @@
 //! Blocks of a cluster: its barrier, and shared memory of the other blocks.
 
-use super::{F32x4, Shared};
+use super::{F32x4, Mbarrier, Shared};
 use crate::count::op::Kind;
 use crate::lane::{self, Event};
 use crate::worker::{checked, with};
@@ -50,5 +50,14 @@ impl<const N: usize> Shared<f32, N> {
         let (at, kind) = (Location::caller(), Kind::SharedStore4);
         let words = value.0.map(f32::to_bits);
         checked(|worker| worker.store_in(kind, rank, self.place, 4 * quad, &words, at));
+    }
+
+    /// As [`set4_in`](Self::set4_in), by a write that only `barrier` of that block orders: the 16 bytes count there, and
+    /// whoever waits for its phase sees them. No fence is needed.
+    #[track_caller]
+    pub fn send4(self, rank: u32, quad: u32, value: F32x4, barrier: Mbarrier) {
+        let (at, mbarrier) = (Location::caller(), (barrier.place, barrier.index));
+        let words = value.0.map(f32::to_bits);
+        checked(|worker| worker.send(rank, self.place, quad, words, mbarrier, at));
     }
 }

@@ -141,3 +141,16 @@ pub fn cut_tf32(x: f32) -> (f32, f32) {
     let high = f32::from_bits(cut(x.to_bits()));
     (high, x - high)
 }
+
+/// The mask of the first 11 significant bits, for [`cut_tf32_by`]; `dim` lies below 2^20.
+#[inline]
+pub fn tf32_mask(dim: u32) -> u32 {
+    cut(u32::MAX) | dim >> 20
+}
+
+/// As [`cut_tf32`] with [`tf32_mask`].
+#[inline]
+pub fn cut_tf32_by(x: f32, mask: u32) -> (f32, f32) {
+    let high = f32::from_bits(x.to_bits() & mask);
+    (high, x - high)
+}

@@ -196,9 +196,12 @@ impl SharedMemory {
         (self.name(array).to_owned(), (word - base) as usize)
     }
 
-    /// Bytes of all arrays that were asked for, each rounded up to 16.
+    /// Bytes of all arrays that were asked for, those that the kernel declares rounded up to 16.
     pub(crate) fn bytes(&self) -> u32 {
-        let words = |array: &Array| array.place.length.next_multiple_of(ALIGNMENT as u32);
+        let words = |array: &Array| match array.declaration.dynamic {
+            true => array.place.length,
+            false => array.place.length.next_multiple_of(ALIGNMENT as u32),
+        };
         4 * self.arrays.iter().map(words).sum::<u32>()
     }
 
@@ -297,6 +300,23 @@ impl SharedMemory {
         for first in copies.closed.drain(..ended).flatten() {
             for word in &mut self.words[first as usize..][..QUAD] {
                 word.write = Stamp::new(self.order.now(), lane, word.write.site());
+            }
+        }
+    }
+
+    /// Lets all copies of thread `lane` that it has not waited for count as copies of that number, done at that time.
+    pub(crate) fn hand_over(&mut self, lane: u16, copies: u16, time: u32) {
+        let Some(started) = self.copies.get_mut(usize::from(lane)) else {
+            return;
+        };
+        for first in started
+            .closed
+            .drain(..)
+            .flatten()
+            .chain(started.open.drain(..))
+        {
+            for word in &mut self.words[first as usize..][..QUAD] {
+                word.write = Stamp::new(time, copies, word.write.site());
             }
         }
     }

@@ -70,25 +70,62 @@ impl Worker {
             Source::Box { boxes, at: first } => {
                 let aligned = Boxes::check(quad);
                 aligned.map_err(|refusal| self.shared_fault(place, refusal, Access::Write, at))?;
-                boxes.words(&self.job.inputs[usize::from(boxes.input)].words, first)
+                boxes.words(
+                    &self.job.inputs[usize::from(boxes.input)].words,
+                    first,
+                    quad,
+                )
             }
         };
         let site = self.sites.find(at, Op::on(Kind::BulkLoad, place.array));
-        let bytes = 4 * words.len() as u32;
-        self.sites.count_bytes(site, bytes.into());
+        self.sites.count_bytes(site, 4 * words.len() as u64);
         for rank in ranks {
-            let rank = self.block_in(rank, at)?;
-            let number = self.mbarrier(rank, mbarrier.0, mbarrier.1, at)?;
-            let copies = self.shared.order.copies_at(number);
-            let stamp = Stamp::new(self.shared.order.tick(), copies, site);
-            self.shared
-                .fill(rank, place, QUAD * quad as usize, &words, self.id, stamp)
-                .map_err(|refusal| self.shared_fault(place, refusal, Access::Write, at))?;
-            let after = self.shared.order.tick();
-            let mbarrier = self.mbarriers.get_mut(number);
-            mbarrier.copied_by = self.id;
-            mbarrier.copied(bytes, copies, after);
+            self.bring(rank, place, quad, &words, mbarrier, site, at)?;
         }
+        Ok(())
+    }
+
+    /// Writes a quad to a shared array in a block of the cluster; its bytes count at the mbarrier of that block, and
+    /// only who waits there sees it.
+    pub(crate) fn send(
+        &mut self,
+        rank: u32,
+        place: Place,
+        quad: u32,
+        words: [u32; QUAD],
+        mbarrier: (Place, u32),
+        at: At,
+    ) -> Checked<()> {
+        let site = self.sites.find(at, Op::on(Kind::SharedStore4, place.array));
+        self.bring(rank, place, quad, &words, mbarrier, site, at)?;
+        let address = place.base + QUAD as u32 * quad;
+        self.sites.access(site, self.warp_lane(), address);
+        Ok(())
+    }
+
+    /// Words arrive in a block of the cluster, and count at its mbarrier.
+    #[allow(clippy::too_many_arguments)] // what, where to, and for whom
+    fn bring(
+        &mut self,
+        rank: u32,
+        place: Place,
+        quad: u32,
+        words: &[u32],
+        mbarrier: (Place, u32),
+        site: u16,
+        at: At,
+    ) -> Checked<()> {
+        let rank = self.block_in(rank, at)?;
+        let number = self.mbarrier(rank, mbarrier.0, mbarrier.1, at)?;
+        let copies = self.shared.order.copies_at(number);
+        let stamp = Stamp::new(self.shared.order.tick(), copies, site);
+        self.shared
+            .fill(rank, place, QUAD * quad as usize, words, self.id, stamp)
+            .map_err(|refusal| self.shared_fault(place, refusal, Access::Write, at))?;
+        let after = self.shared.order.tick();
+        let mbarrier = self.mbarriers.get_mut(number);
+        mbarrier.copied_by = self.id;
+        mbarrier.copied(4 * words.len() as u32, copies, after);
         Ok(())
     }
 

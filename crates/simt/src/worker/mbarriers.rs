@@ -4,6 +4,7 @@ use super::{At, Checked, Worker};
 use crate::count::op::{Kind, Op};
 use crate::fault::{Access, Elements, Lacking};
 use crate::memory::Refusal;
+use crate::memory::clock::Clock;
 use crate::memory::shared::Place;
 use crate::memory::stamp::Stamp;
 
@@ -86,6 +87,21 @@ impl Worker {
         let clock = self.shared.order.release(self.id);
         let mbarrier = self.mbarriers.get_mut(number);
         mbarrier.expect(bytes);
+        mbarrier.arrive(&clock);
+        Ok(())
+    }
+
+    /// The copies of the lane that it has not waited for arrive at an mbarrier: who waits there sees what they brought.
+    pub(crate) fn arrive_after_copies(&mut self, place: Place, index: u32, at: At) -> Checked<()> {
+        let number = self.mbarrier(self.rank() as usize, place, index, at)?;
+        self.count(Kind::Arrival, at);
+        let copies = self.shared.order.copies_at(number);
+        let time = self.shared.order.tick();
+        self.shared.hand_over(self.id, copies, time);
+        let mut clock = Clock::default();
+        clock.set(copies, self.shared.order.tick());
+        let mbarrier = self.mbarriers.get_mut(number);
+        mbarrier.copied_by = self.id;
         mbarrier.arrive(&clock);
         Ok(())
     }

@@ -5,8 +5,12 @@
 
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu"))]
 pub mod bias_gelu;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_broad"))]
+pub mod bias_gelu_broad;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_bulk"))]
 pub mod bias_gelu_bulk;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_flat"))]
+pub mod bias_gelu_flat;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_full"))]
 pub mod bias_gelu_full;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_once"))]
@@ -15,6 +19,8 @@ pub mod bias_gelu_once;
 pub mod bias_gelu_order;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_pair"))]
 pub mod bias_gelu_pair;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_past"))]
+pub mod bias_gelu_past;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_quad"))]
 pub mod bias_gelu_quad;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_row"))]
@@ -23,6 +29,12 @@ pub mod bias_gelu_row;
 pub mod bias_gelu_rows;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_share"))]
 pub mod bias_gelu_share;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_slab"))]
+pub mod bias_gelu_slab;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_strip"))]
+pub mod bias_gelu_strip;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_tall"))]
+pub mod bias_gelu_tall;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_two"))]
 pub mod bias_gelu_two;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_wave"))]
@@ -31,12 +43,16 @@ pub mod bias_gelu_wave;
 pub mod copy_bulk;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_full"))]
 pub mod copy_full;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_halves"))]
+pub mod copy_halves;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_pair"))]
 pub mod copy_pair;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_ring"))]
 pub mod copy_ring;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_rows"))]
 pub mod copy_rows;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_slab"))]
+pub mod copy_slab;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_two"))]
 pub mod copy_two;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_wide"))]
@@ -99,16 +115,26 @@ pub mod tiled_matmul_8x4;
 pub mod tiled_matmul_registers;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle"))]
 pub mod triangle;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_async"))]
+pub mod triangle_async;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_box"))]
 pub mod triangle_box;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_cluster"))]
 pub mod triangle_cluster;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_halves"))]
+pub mod triangle_halves;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_masked"))]
+pub mod triangle_masked;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_octet"))]
+pub mod triangle_octet;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_ring"))]
 pub mod triangle_ring;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_sector"))]
 pub mod triangle_sector;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_staged"))]
 pub mod triangle_staged;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_stagger"))]
+pub mod triangle_stagger;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_tf32"))]
 pub mod triangle_tf32;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_tile"))]

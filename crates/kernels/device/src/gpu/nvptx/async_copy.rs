@@ -2,7 +2,7 @@
 //! started them. A copy belongs to the next group that its thread closes; until that group is
 //! [waited for](wait_for_copies), where it arrives is neither read nor written.
 
-use crate::gpu::{In, Shared};
+use crate::gpu::{In, Mbarrier, Shared};
 use core::arch::asm;
 
 impl<const N: usize> Shared<f32, N> {
@@ -45,4 +45,16 @@ pub fn close_copies() {
 pub fn wait_for_copies<const LEFT: u32>() {
     // SAFETY: only waits.
     unsafe { asm!("cp.async.wait_group {};", const LEFT, options(nostack)) }
+}
+
+impl Mbarrier {
+    /// Arrives once all copies that this thread started before are done (`cp.async.mbarrier.arrive.noinc`): whoever
+    /// waits for the phase sees what they brought.
+    #[inline(always)]
+    pub fn arrive_after_copies(self) {
+        // SAFETY: inside the array that the kernel declared.
+        unsafe {
+            asm!("cp.async.mbarrier.arrive.noinc.shared.b64 [{}];", in(reg32) self.address(), options(nostack));
+        }
+    }
 }

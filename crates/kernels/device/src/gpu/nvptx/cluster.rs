@@ -1,6 +1,6 @@
 //! Blocks of a cluster: its barrier, and shared memory of the other blocks.
 
-use crate::gpu::{F32x4, Shared};
+use crate::gpu::{F32x4, Mbarrier, Shared};
 use core::arch::asm;
 
 /// Index of the block in its cluster (`%cluster_ctarank`).
@@ -71,6 +71,20 @@ impl<const N: usize> Shared<f32, N> {
         unsafe {
             asm!("st.shared::cluster.v4.f32 [{}], {{{}, {}, {}, {}}};",
                 in(reg32) self.address_in(rank) + 16 * quad,
+                in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w, options(nostack));
+        }
+    }
+
+    /// As [`set4_in`](Self::set4_in), by a write that only `barrier` of that block orders: the 16 bytes count there, and
+    /// whoever waits for its phase sees them (`st.async`). No fence is needed.
+    #[inline(always)]
+    pub fn send4(self, rank: u32, quad: u32, value: F32x4, barrier: Mbarrier) {
+        let [x, y, z, w] = value.0;
+        // SAFETY: as for `set4_in`; the barrier lies in the same block.
+        unsafe {
+            asm!("{{ .reg .b32 at;", "mapa.shared::cluster.u32 at, {}, {};",
+                "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [{}], {{{}, {}, {}, {}}}, [at]; }}",
+                in(reg32) barrier.address(), in(reg32) rank, in(reg32) self.address_in(rank) + 16 * quad,
                 in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w, options(nostack));
         }
     }
