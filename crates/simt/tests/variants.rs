@@ -123,7 +123,7 @@ fn the_small_suite_passes_with_every_variant() {
 }
 
 #[test]
-#[ignore = "a minute with --release"]
+#[ignore = "some minutes with --release"]
 fn the_default_suite_passes_with_every_variant() {
     for variant in runnable() {
         let inputs = default_case(variant.operation).inputs(SEED).unwrap();
