@@ -8,8 +8,8 @@ use mage_harness::bench::{check_runnable, objects_sha256};
 use mage_harness::monitor::NvmlMonitor;
 use mage_harness::{Monitor, inputs};
 use mage_kernels::launch::Gpu;
+use mage_profile::ncu::{self, Ncu};
 use mage_structure::counters::measure::{self, Bench};
-use mage_structure::counters::ncu::{self, Ncu};
 use mage_structure::counters::stored;
 use std::path::{Path, PathBuf};
 

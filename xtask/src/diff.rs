@@ -2,8 +2,9 @@
 
 use crate::exit;
 use clap::{Args, ValueEnum};
-use mage_evidence::diff::{self, FailOn, Outcome, Side};
+use mage_evidence::diff::{self, FailOn, Outcome, Percent, Side};
 use mage_evidence::store::StoreError;
+use mage_evidence::verdict::MARGIN;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -22,8 +23,8 @@ pub struct Arguments {
     #[arg(long, default_value = "never")]
     fail_on: FailOn,
     /// Largest difference that is of no interest, in percent.
-    #[arg(long, default_value = "1%", value_parser = diff::margin)]
-    margin: f64,
+    #[arg(long, default_value_t = Percent(MARGIN))]
+    margin: Percent,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -48,7 +49,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
             },
         }
     }
-    let diff = match diff::diff(&sides[0], &sides[1], arguments.margin) {
+    let diff = match diff::diff(&sides[0], &sides[1], arguments.margin.0) {
         Ok(diff) => diff,
         Err(invalid) => return Ok(exit::invalid(invalid)),
     };

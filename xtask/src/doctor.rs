@@ -6,7 +6,7 @@ use mage_harness::monitor::NvmlMonitor;
 use mage_harness::{Monitor, worker};
 use mage_kernels::launch::Gpu;
 use mage_profile::find;
-use mage_structure::counters::ncu;
+use mage_profile::ncu::{self, Permission};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -28,6 +28,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
         ("device", device()),
         ("nsys", nsys(arguments.nsys.as_deref())),
         ("ncu", ncu()),
+        ("hardware counters", counters()),
         ("python", packages(root, arguments.python.as_deref())),
         (
             "device compiler",
@@ -44,7 +45,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
         }
     }
     println!(
-        "replaying needs none of these; measuring needs device, nsys and python; `cargo xtask kernels` needs the device compiler; ncu is for `cargo xtask counters`"
+        "replaying needs none of these; measuring needs device, nsys and python; `cargo xtask kernels` needs the device compiler; ncu and hardware counters are for `cargo xtask counters` and `cargo xtask reproduce --counters`"
     );
     Ok(())
 }
@@ -69,6 +70,16 @@ fn nsys(given: Option<&Path>) -> Finding {
 fn ncu() -> Finding {
     let found = ncu::find(None)?;
     Ok(format!("{} ({})", found.path.display(), found.version))
+}
+
+fn counters() -> Finding {
+    match ncu::permission(Path::new("/")) {
+        Permission::Granted(why) => Ok(format!("permitted {why}")),
+        Permission::Denied => Err(format!("not permitted here; {}", ncu::PERMISSION)),
+        Permission::Unknown(why) => Err(format!(
+            "not known whether they are permitted: {why}; `mage-profile counters` says so where they are not"
+        )),
+    }
 }
 
 fn packages(root: &Path, given: Option<&Path>) -> Finding {

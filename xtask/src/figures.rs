@@ -2,7 +2,8 @@
 
 use crate::readme;
 use clap::Args;
-use std::path::Path;
+use mage_evidence::store;
+use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -12,6 +13,31 @@ pub struct Arguments {
     /// Write nothing; prove that what is committed is what the evidence gives.
     #[arg(long)]
     check: bool,
+}
+
+/// The page that says what bounds each case of a namespace, where it has counters: writes or proves it.
+fn bounds(root: &Path, namespace: &str, check: bool) -> anyhow::Result<()> {
+    let page = PathBuf::from("docs/counters").join(format!("{namespace}.md"));
+    let path = root.join(&page);
+    let page = page.display();
+    let Some(counters) = mage_workspace::counters(root, namespace)? else {
+        anyhow::ensure!(
+            !path.exists(),
+            "{page}: found a page, expected none where {namespace} has no counters; remove it"
+        );
+        return Ok(());
+    };
+    let text = counters.markdown();
+    if !check {
+        store::write_bytes(&path, text.as_bytes())?;
+        println!("written: {page}");
+        return Ok(());
+    }
+    anyhow::ensure!(
+        store::read_text(&path).is_ok_and(|found| found == text),
+        "{page}: found other text than the evidence gives, or none; run `cargo xtask figures`"
+    );
+    Ok(())
 }
 
 /// Draws or checks.
@@ -27,10 +53,16 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
         } else {
             mage_plot::write(root, &outputs)?;
         }
+        bounds(root, namespace, arguments.check)?;
         let verb = if arguments.check { "proved" } else { "drawn" };
         println!("{namespace}: {} files {verb}", outputs.len());
     }
     if arguments.experiment.is_none() {
+        let outputs = mage_plot::index(root, &namespaces)?;
+        match arguments.check {
+            true => mage_plot::check(root, &outputs)?,
+            false => mage_plot::write(root, &outputs)?,
+        }
         readme::run(root, arguments.check)?;
     }
     Ok(())

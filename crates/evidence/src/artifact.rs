@@ -10,6 +10,7 @@ use crate::experiment::{Protocol, Tolerance};
 use crate::operation::Operation;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// Schema of [`Run`].
@@ -78,6 +79,76 @@ pub struct Run {
     pub python: Option<Python>,
     /// What was built, from what.
     pub build: Build,
+    /// Each time it was interrupted and resumed. Operations before and after were measured by different processes; no
+    /// operation was by two.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<Resumed>,
+}
+
+/// An interrupted run that went on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Resumed {
+    /// When, RFC 3339, UTC.
+    pub at: String,
+    /// The command line, program name first.
+    pub command: Vec<String>,
+    /// What was complete then and was not measured again: operations, or for a profile captures.
+    pub kept: Vec<String>,
+}
+
+/// Fields of [`Run`] and [`Profile`] that may differ before and after an interruption: moments, and the state of the
+/// tree beside the sources, whose hashes may not.
+const OF_A_MOMENT: [&str; 7] = [
+    "started",
+    "finished",
+    "command",
+    "gpu_state_before",
+    "gpu_state_after",
+    "resumed",
+    "build.tree",
+];
+
+/// Refuses to go on with what was begun under another build, device, driver, protocol or spec: `begun` and `now` are
+/// the records of then and now.
+///
+/// # Errors
+/// [`Invalid`] naming the first field that differs.
+pub fn same_session<T: Serialize>(begun: &T, now: &T) -> Result<(), Invalid> {
+    let value = |record: &T| {
+        serde_json::to_value(record)
+            .map_err(|error| Invalid::new("", error, "a record that JSON can hold"))
+    };
+    match first_difference(&value(begun)?, &value(now)?, "") {
+        None => Ok(()),
+        Some((field, begun, now)) => {
+            Err(
+                Invalid::new(field, now, format!("{begun}, as when the run began"))
+                    .help("restore it and resume, or remove the directory and start again"),
+            )
+        }
+    }
+}
+
+fn first_difference(a: &Value, b: &Value, field: &str) -> Option<(String, String, String)> {
+    if a == b || OF_A_MOMENT.contains(&field) {
+        return None;
+    }
+    let (Value::Object(of_a), Value::Object(of_b)) = (a, b) else {
+        return Some((field.to_string(), a.to_string(), b.to_string()));
+    };
+    let mut names: Vec<&String> = of_a.keys().chain(of_b.keys()).collect();
+    names.sort();
+    names.dedup();
+    names.into_iter().find_map(|name| {
+        let dot = if field.is_empty() { "" } else { "." };
+        let nothing = &Value::Null;
+        let (a, b) = (
+            of_a.get(name).unwrap_or(nothing),
+            of_b.get(name).unwrap_or(nothing),
+        );
+        first_difference(a, b, &format!("{field}{dot}{name}"))
+    })
 }
 
 /// The machine around the GPU.
@@ -371,6 +442,10 @@ pub struct Profile {
     pub build: Build,
     /// SHA-256 of the program that was profiled.
     pub target_sha256: String,
+    /// Each time it was interrupted and resumed. Every capture is a process of its own, so this changes nothing of what
+    /// they are.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<Resumed>,
 }
 
 /// One Nsight Systems capture, reduced to its kernel rows.
@@ -686,5 +761,24 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("mage.run/2"), "{error}");
+    }
+
+    #[test]
+    fn a_session_is_the_same_but_for_moments() {
+        let json = |text: &str| serde_json::from_str::<Value>(text).unwrap();
+        let begun =
+            json(r#"{"started": "a", "build": {"tree": 1, "binary_sha256": "x"}, "n": [1]}"#);
+        let later =
+            json(r#"{"started": "b", "build": {"tree": 2, "binary_sha256": "x"}, "n": [1]}"#);
+        same_session(&begun, &later).unwrap();
+        let built =
+            json(r#"{"started": "b", "build": {"tree": 2, "binary_sha256": "y"}, "n": [1]}"#);
+        let error = same_session(&begun, &built).unwrap_err();
+        assert_eq!(error.field, "build.binary_sha256");
+        assert_eq!(error.found, r#""y""#);
+        let longer = json(
+            r#"{"started": "b", "build": {"tree": 2, "binary_sha256": "x"}, "n": [1], "m": 2}"#,
+        );
+        assert_eq!(same_session(&begun, &longer).unwrap_err().field, "m");
     }
 }

@@ -5,6 +5,7 @@
 use crate::error::Invalid;
 use crate::hash;
 use crate::operation::Operation;
+use crate::stats::MIN_UNITS;
 use crate::store::{self, StoreError};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,6 +37,13 @@ pub struct Experiment {
     pub operations: Vec<Case>,
 }
 
+/// Captures a case of an experiment that does not say: the fewest that give kernel time an interval.
+pub const CAPTURES: u32 = MIN_UNITS as u32;
+
+const fn captures() -> u32 {
+    CAPTURES
+}
+
 /// How often each thing is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -46,7 +54,8 @@ pub struct Protocol {
     pub iterations: u32,
     /// Calls before them.
     pub warmup: u32,
-    /// Nsight Systems captures an operation and implementation.
+    /// Nsight Systems captures an operation and implementation; [`CAPTURES`] where a spec does not say.
+    #[serde(default = "captures")]
     pub captures: u32,
     /// Calls inside a capture's range.
     pub capture_iterations: u32,
@@ -367,6 +376,13 @@ sha256 = {{ "a.bin" = "{digest}", "b.bin" = "{digest}" }}
         let experiment = Experiment::parse(&spec()).unwrap();
         assert_eq!(experiment.case(Operation::Gelu).unwrap().dims, [3, 257]);
         assert!(experiment.case(Operation::Matmul).is_none());
+    }
+
+    #[test]
+    fn captures_that_a_spec_leaves_out_are_enough_for_an_interval() {
+        let spec = spec().replace("captures = 1\n", "");
+        let experiment = Experiment::parse(&spec).unwrap();
+        assert_eq!(experiment.protocol.captures, 3);
     }
 
     /// Each edit of the good spec, and what the error must name.

@@ -17,6 +17,7 @@ pub mod experiment;
 pub mod foreign;
 pub mod hash;
 pub mod implementation;
+pub mod ladder;
 pub mod operation;
 pub mod profiles;
 pub mod published;

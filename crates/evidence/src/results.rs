@@ -3,7 +3,7 @@
 //! The field names of the original project's published evidence are kept, so that either program reads
 //! the other's; fields that only this project writes are optional when read.
 
-use crate::artifact::{Device, Host, SourceTree, Tf32};
+use crate::artifact::{Device, Host, Resumed, SourceTree, Tf32};
 use crate::error::Invalid;
 use crate::foreign::State;
 use crate::operation::Operation;
@@ -85,6 +85,9 @@ pub struct Provenance {
     pub started: String,
     /// The harness's command line.
     pub command: Vec<String>,
+    /// Each time the run was interrupted and resumed, between two operations.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed: Vec<Resumed>,
     /// The machine.
     pub host: Host,
     /// The GPU and its limits.

@@ -81,6 +81,9 @@ pub fn parse_json<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T, S
     })
 }
 
+/// Start of the names of files that are being written; a process that is killed meanwhile leaves one.
+pub const TEMPORARY: &str = ".writing-";
+
 /// Writes `bytes` so that `path` is afterwards either as it was or complete: to a temporary file in the
 /// same directory, flushed to disk, then renamed over.
 ///
@@ -92,8 +95,10 @@ pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
         .filter(|p| !p.as_os_str().is_empty())
         .unwrap_or(Path::new("."));
     std::fs::create_dir_all(directory).map_err(io_error("create the directory", directory))?;
-    let mut file =
-        tempfile::NamedTempFile::new_in(directory).map_err(io_error("write in", directory))?;
+    let mut file = tempfile::Builder::new()
+        .prefix(TEMPORARY)
+        .tempfile_in(directory)
+        .map_err(io_error("write in", directory))?;
     file.write_all(bytes)
         .and_then(|()| file.as_file().sync_all())
         .and_then(|()| set_readable(file.as_file()))

@@ -66,6 +66,8 @@ pub struct KernelTime {
     pub min_us: f64,
     /// Largest capture.
     pub max_us: f64,
+    /// Interval of the typical capture, low and high; none where there are too few captures.
+    pub interval_us: Option<(f64, f64)>,
     /// Number of captures.
     pub captures: usize,
     /// Kernel launches an operation.
@@ -140,6 +142,7 @@ impl Summary {
                                 mean_us: v.kernel,
                                 min_us: v.kernel,
                                 max_us: v.kernel,
+                                interval_us: None,
                                 captures: 1,
                                 launches: v.launches,
                                 resources: None,
@@ -263,6 +266,7 @@ impl KernelTime {
             mean_us: stats::mean(&times)?,
             min_us,
             max_us,
+            interval_us: stats::interval(&times, stats::Unit::Capture)?.ok(),
             captures: captures.len(),
             launches: first.launches,
             resources: first.resources(),

@@ -9,10 +9,12 @@ use crate::stats::{Floor, Ratio, TooFew, Unit, percent};
 use serde::Serialize;
 use std::fmt;
 
-/// Default margin: differences up to 1% either way are of no interest.
+/// Default margin: smaller differences either way are of no interest. Not below what the committed calibrations
+/// (`docs/calibration`) say that unchanged code moves; a test holds it to them.
 pub const MARGIN: f64 = 0.01;
 
-/// Differences below 1% can be the process's own (where its buffers lie, how its code is laid out).
+/// Differences below this can be the process's own (where its buffers lie, how its code is laid out). From the
+/// committed calibrations, as [`MARGIN`] is.
 pub const PROCESS_EFFECT: f64 = 0.01;
 
 /// The outcome of a comparison of B with A.

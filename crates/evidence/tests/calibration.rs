@@ -11,6 +11,7 @@ use mage_evidence::calibration::{
 };
 use mage_evidence::operation::Operation;
 use mage_evidence::store;
+use mage_evidence::verdict::{MARGIN, PROCESS_EFFECT};
 use std::collections::BTreeMap;
 
 /// What disturbs the hand-made data, as parts of 1.
@@ -391,4 +392,29 @@ fn what_is_not_as_the_study_says_is_refused() {
         let error = result.unwrap_err();
         assert_eq!(error.field, field, "{error}");
     }
+}
+
+/// Verdicts use what was measured: the largest of all committed calibrations; 1% each until there is one.
+#[test]
+fn the_margins_are_those_of_the_calibrations() {
+    let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/calibration");
+    let (mut margin, mut process_effect) = (0.0f64, 0.0f64);
+    for entry in std::fs::read_dir(directory).into_iter().flatten() {
+        let path = entry.unwrap().path();
+        if path
+            .extension()
+            .is_some_and(|extension| extension == "json")
+        {
+            let calibration: Calibration = store::read_json(&path).unwrap();
+            margin = margin.max(calibration.margin);
+            process_effect = process_effect.max(calibration.process_effect);
+        }
+    }
+    let measured = |found: f64| if found > 0.0 { found } else { 0.01 };
+    assert_eq!(MARGIN, measured(margin), "crates/evidence/src/verdict.rs");
+    assert_eq!(
+        PROCESS_EFFECT,
+        measured(process_effect),
+        "crates/evidence/src/verdict.rs"
+    );
 }

@@ -320,6 +320,23 @@ fn every_case_of_the_fixture_has_the_bound_that_it_was_made_for() {
     assert_eq!(by(Operation::Neighbor, "rust"), BoundBy::LaunchSize);
 }
 
+/// With `MAGE_BLESS` set the page is written again.
+#[test]
+fn the_page_says_what_bounds_each_case() {
+    let page = hand_made().markdown();
+    let path = fixture().with_file_name("counters.md");
+    if std::env::var_os("MAGE_BLESS").is_some() {
+        store::write_bytes(&path, page.as_bytes()).unwrap();
+    }
+    assert_eq!(page, store::read_text(&path).unwrap());
+    for words in [
+        "| Matrix multiplication | PyTorch | FP32 arithmetic |",
+        "|  | Rust | shared memory |",
+    ] {
+        assert!(page.contains(words), "{words}");
+    }
+}
+
 /// Every path of a number in `value`.
 fn numbers(value: &Value, path: &str, found: &mut Vec<String>) {
     match value {

@@ -7,7 +7,7 @@ use mage_evidence::experiment::check_name;
 #[derive(Debug, Parser)]
 #[command(name = "mage-export", version)]
 pub struct Cli {
-    /// Result namespace: artifacts/<namespace>-kernels and -kernels-nsys.
+    /// Result namespace: artifacts/<namespace>-kernels, -kernels-nsys, and -kernels-ncu where it has counters.
     #[arg(long)]
     namespace: String,
     /// Write nothing; verify the evidence and the artifacts that it was made from.

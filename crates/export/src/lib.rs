@@ -1,19 +1,23 @@
-//! Evidence from artifacts: the two files that everything downstream reads, made again byte for byte from
+//! Evidence from artifacts: the files that everything downstream reads, made again byte for byte from
 //! the same artifacts on any machine.
 //!
 //! Derived values (means, medians, kernel times, launches) enter evidence here; artifacts hold none.
 
 pub mod calibration;
 pub mod cli;
+mod counters;
 mod profiles;
 mod results;
 pub mod verify;
 
+use crate::counters::Counted;
 use anyhow::{Context, bail};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{Capture, Profile, Run, Samples};
 use mage_evidence::experiment::Experiment;
-use mage_evidence::{hash, profiles as profiles_file, results as results_file, store};
+use mage_evidence::{
+    counters as counters_file, hash, profiles as profiles_file, results as results_file, store,
+};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -34,6 +38,7 @@ pub fn evidence(root: &Path, namespace: &str) -> anyhow::Result<Vec<File>> {
     let events = Events::read(&mage_workspace::artifacts(root, namespace))?;
     let captures = Captures::read(&mage_workspace::profile_artifacts(root, namespace))?;
     agree(namespace, &events, &captures)?;
+    let counted = Counted::read(&mage_workspace::counter_artifacts(root, namespace))?;
     let directory = PathBuf::from("docs/assets/results").join(namespace);
     let results = results::assemble(&events)?;
     let profiles = profiles::assemble(&captures, &events.run)?;
@@ -43,7 +48,7 @@ pub fn evidence(root: &Path, namespace: &str) -> anyhow::Result<Vec<File>> {
     profiles
         .check()
         .context("the evidence made from the captures")?;
-    Ok(vec![
+    let mut files = vec![
         File {
             path: directory.join(results_file::FILE),
             text: store::to_json(&results)?,
@@ -52,7 +57,19 @@ pub fn evidence(root: &Path, namespace: &str) -> anyhow::Result<Vec<File>> {
             path: directory.join(profiles_file::FILE),
             text: store::to_json(&profiles)?,
         },
-    ])
+    ];
+    if let Some(counted) = counted {
+        counted.agree(namespace, &events, &captures)?;
+        let counters = counters::assemble(&counted);
+        counters
+            .check()
+            .context("the evidence made from the counters")?;
+        files.push(File {
+            path: directory.join(counters_file::FILE),
+            text: store::to_json(&counters)?,
+        });
+    }
+    Ok(files)
 }
 
 /// Refuses a spec under which the namespace was not measured: every key that decides what is measured must

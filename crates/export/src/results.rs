@@ -47,6 +47,7 @@ pub(crate) fn assemble(events: &Events) -> Result<Results, Invalid> {
             experiment_sha256: run.experiment_sha256.clone(),
             started: run.started.clone(),
             command: run.command.clone(),
+            resumed: run.resumed.clone(),
             host: run.host.clone(),
             device: run.device.clone(),
             tf32: python.map(|p| p.tf32.clone()),

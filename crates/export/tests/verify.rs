@@ -14,15 +14,41 @@ struct Copy {
     files: Vec<PathBuf>,
 }
 
+/// Where the files of a namespace are.
+fn of_namespace(name: &str) -> [PathBuf; 3] {
+    [
+        Path::new("docs/assets/results").join(name),
+        format!("artifacts/{name}-kernels").into(),
+        format!("artifacts/{name}-kernels-nsys").into(),
+    ]
+}
+
+/// Where the files are that are no namespace's.
+fn beside() -> Vec<PathBuf> {
+    let mut places = Vec::new();
+    for entry in std::fs::read_dir(root().join("artifacts")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let other = name.starts_with("structure-") || name.starts_with("calibration-");
+        if other && !name.ends_with(".partial") {
+            places.push(Path::new("artifacts").join(name));
+        }
+    }
+    let studies = Path::new("docs/calibration");
+    if root().join(studies).is_dir() {
+        places.push(studies.to_path_buf());
+    }
+    places
+}
+
 impl Copy {
     fn of(names: &[String]) -> Self {
+        let places: Vec<PathBuf> = names.iter().flat_map(|name| of_namespace(name)).collect();
+        Self::of_places(&places)
+    }
+
+    fn of_places(places: &[PathBuf]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let mut open: Vec<PathBuf> = Vec::new();
-        for name in names {
-            open.push(Path::new("docs/assets/results").join(name));
-            open.push(format!("artifacts/{name}-kernels").into());
-            open.push(format!("artifacts/{name}-kernels-nsys").into());
-        }
+        let mut open = places.to_vec();
         let mut files = Vec::new();
         while let Some(place) = open.pop() {
             for entry in std::fs::read_dir(root().join(&place)).unwrap() {
@@ -97,23 +123,53 @@ fn what_is_committed_is_valid() {
     }
 }
 
-/// Bytes at the beginning, the end and between, different ones in each file, each with another bit.
+/// Places in a file at which a byte is flipped: the first and the last; the first of every structural kind of byte
+/// and the last; some at random, others in each file.
+fn places(file: &Path, bytes: &[u8], random: usize) -> Vec<usize> {
+    let kinds: [fn(&u8) -> bool; 8] = [
+        |b| *b == b'{' || *b == b'[',
+        |b| *b == b'}' || *b == b']',
+        |b| *b == b':' || *b == b'=',
+        |b| *b == b',' || *b == b';',
+        |b| *b == b'"',
+        |b| b.is_ascii_whitespace(),
+        u8::is_ascii_digit,
+        u8::is_ascii_alphabetic,
+    ];
+    let mut places = vec![0, bytes.len() - 1];
+    for kind in kinds {
+        places.extend(bytes.iter().position(kind));
+        places.extend(bytes.iter().rposition(kind));
+    }
+    let name = file.display().to_string();
+    let mut state = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)
+    });
+    for _ in 0..random {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        places.push((state >> 33) as usize % bytes.len());
+    }
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+/// That this holds for *any* byte follows from how each file is proved: an artifact by the SHA-256 of the whole of it,
+/// which another file names; evidence and pages by comparing the whole of them with the text that the artifacts give.
+/// No byte is read in a way of its own, so the places here stand for all: what they would find is a file that is not
+/// hashed or compared at all, one that is only read in part, and a finding that names another file.
 #[test]
 fn any_flipped_byte_of_any_file_is_found_and_named() {
     for name in committed() {
         let copy = Copy::of(std::slice::from_ref(&name));
         assert!(copy.files.len() >= 20, "{name}: {:?}", copy.files);
-        for (i, file) in copy.files.iter().enumerate() {
+        for file in &copy.files {
             let whole = copy.read(file);
-            let places = [
-                0,
-                whole.len() - 1,
-                (i + 1) * 7919 % whole.len(),
-                whole.len() / (i + 2),
-            ];
-            for (k, place) in places.into_iter().enumerate() {
+            for (k, place) in places(file, &whole, 2).into_iter().enumerate() {
                 let mut bytes = whole.clone();
-                bytes[place] ^= 1 << ((i + k) % 7);
+                bytes[place] ^= 1 << (k % 7);
                 let report = copy.with(&name, file, &bytes);
                 assert!(
                     names(&report, file),
@@ -124,6 +180,53 @@ fn any_flipped_byte_of_any_file_is_found_and_named() {
         }
         let report = verify(copy.path(), std::slice::from_ref(&name)).unwrap();
         assert!(report.is_valid(), "the copy is whole again: {report}");
+    }
+}
+
+/// The same of what is no namespace's: hardware counters, and studies with their evidence.
+#[test]
+fn any_flipped_byte_beside_the_namespaces_is_found_and_named() {
+    let copy = Copy::of_places(&beside());
+    let clean = verify_all(copy.path()).unwrap();
+    assert!(clean.is_valid(), "{clean}");
+    for file in &copy.files {
+        let whole = copy.read(file);
+        for (k, place) in places(file, &whole, 8).into_iter().enumerate() {
+            let mut bytes = whole.clone();
+            bytes[place] ^= 1 << (k % 7);
+            copy.write(file, &bytes);
+            let report = verify_all(copy.path()).unwrap();
+            assert!(
+                names(&report, file),
+                "{}: byte {place}: {report}",
+                file.display()
+            );
+        }
+        copy.write(file, &whole);
+        std::fs::remove_file(copy.path().join(file)).unwrap();
+        let report = verify_all(copy.path()).unwrap();
+        assert!(names(&report, file), "{} is gone: {report}", file.display());
+        copy.write(file, &whole);
+        let extra = file.with_extension("more");
+        copy.write(&extra, b"{}");
+        let report = verify_all(copy.path()).unwrap();
+        assert!(names(&report, &extra), "{}: {report}", extra.display());
+        std::fs::remove_file(copy.path().join(&extra)).unwrap();
+    }
+}
+
+/// Every committed file of artifacts and evidence is in one of the two tests above.
+#[test]
+fn no_file_is_left_out_of_the_flips() {
+    let mut places: Vec<PathBuf> = beside();
+    places.extend(committed().iter().flat_map(|name| of_namespace(name)));
+    for parent in ["artifacts", "docs/assets/results", "docs/calibration"] {
+        for entry in std::fs::read_dir(root().join(parent)).into_iter().flatten() {
+            let path = Path::new(parent).join(entry.unwrap().file_name());
+            let unfinished = path.extension().is_some_and(|e| e == "partial");
+            let covered = places.iter().any(|place| path.starts_with(place));
+            assert!(covered || unfinished, "{}", path.display());
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The command line of `mage-harness`.
 
-use crate::{ab, bench, capture, check, cpu, inputs, interrupt, run, worker};
+use crate::{ab, bench, capture, check, cpu, inputs, interrupt, limits, run, worker};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use mage_evidence::experiment::{self, Experiment};
@@ -9,6 +9,7 @@ use mage_evidence::{Invalid, store};
 use mage_kernels::launch::Gpu;
 use mage_kernels::suite;
 use mage_kernels::variants::{self, Status, VARIANTS};
+use mage_workspace::NewDirectory;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -35,6 +36,8 @@ enum Verb {
     Inputs(InputsArguments),
     /// Call one case inside a profiler's range (run by mage-profile).
     Capture(CaptureArguments),
+    /// Launch what measures the device's limits, each inside a profiler's range (run by mage-profile).
+    Limits(LimitsArguments),
     /// List the kernel variants.
     Variants,
 }
@@ -59,6 +62,9 @@ struct RunArguments {
     /// Calls before them (0..10000); the experiment's by default.
     #[arg(long)]
     warmup: Option<u32>,
+    /// Go on with what an interrupted run of the same command left: its complete operations are kept.
+    #[arg(long)]
+    resume: bool,
     /// Result namespace; the experiment's name by default.
     #[arg(long)]
     namespace: Option<String>,
@@ -158,6 +164,16 @@ struct CaptureArguments {
     python: Option<PathBuf>,
 }
 
+#[derive(Debug, Args)]
+struct LimitsArguments {
+    /// File to write: the device, and what is launched in which order.
+    #[arg(long)]
+    plan: PathBuf,
+    /// Launches before the one inside the range.
+    #[arg(long)]
+    warmup: u32,
+}
+
 /// Does what the command line says; the exit status.
 ///
 /// # Errors
@@ -177,6 +193,7 @@ pub fn main(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(())
         }
         Verb::Capture(arguments) => capture_case(&root, arguments),
+        Verb::Limits(arguments) => limits::run(&arguments.plan, arguments.warmup),
         Verb::Variants => {
             print!("{}", variants_table());
             Ok(())
@@ -198,9 +215,15 @@ fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
     let plan = plan(root, &arguments)?;
     let python = worker::interpreter(root, arguments.python.as_deref());
     // Before the bench, which takes long to set up.
-    mage_workspace::NewDirectory::check_free(&plan.output)?;
+    match arguments.resume {
+        true => NewDirectory::check_resumable(&plan.output)?,
+        false => NewDirectory::check_free(&plan.output)?,
+    }
     let mut bench = bench::bench(root, &plan.implementations, &python)?;
-    let output = run::run(&plan, &mut bench)?;
+    let output = match arguments.resume {
+        true => run::resume(&plan, &mut bench)?,
+        false => run::run(&plan, &mut bench)?,
+    };
     println!("samples and checks written to {}", output.display());
     Ok(())
 }

@@ -13,6 +13,7 @@ pub mod host;
 pub mod implementation;
 pub mod inputs;
 pub mod interrupt;
+pub mod limits;
 pub mod monitor;
 pub mod progress;
 pub mod python;

@@ -1,6 +1,9 @@
 //! The protocol: rounds in rotating order, a full-output check before every timing, inputs proved
 //! unchanged after, everything written whole or not at all.
 
+mod left;
+
+use self::left::Left;
 use crate::implementation::Implementation;
 use crate::interrupt;
 use crate::monitor::Monitor;
@@ -8,7 +11,7 @@ use crate::progress::Progress;
 use crate::verify::{self, Expected};
 use anyhow::{Context, bail};
 use indexmap::IndexMap;
-use mage_evidence::artifact::{self, Build, GpuState, Measurement, Python, Round, Run, Samples};
+use mage_evidence::artifact::{self, Build, Measurement, Python, Round, Run, Samples};
 use mage_evidence::experiment::{Case, Experiment, Protocol};
 use mage_evidence::operation::Operation;
 use mage_evidence::{hash, store};
@@ -55,16 +58,47 @@ pub struct Bench {
 
 /// Runs the plan and publishes its directory.
 ///
-/// An interrupt or an error publishes nothing; operations that were complete stay in `<output>.partial`,
-/// which is removed where there are none.
+/// An interrupt or an error publishes nothing; operations that were complete stay in `<output>.partial`, from
+/// where [`resume`] goes on; it is removed where there are none.
 ///
 /// # Errors
 /// A failed check, a changed input, whatever the device or the worker reports, or
 /// [`interrupt::Interrupted`].
 pub fn run(plan: &Plan, bench: &mut Bench) -> anyhow::Result<PathBuf> {
     let directory = NewDirectory::create(&plan.output)?;
-    let mut complete = 0;
-    match fill(plan, bench, directory.path(), &mut complete) {
+    finish(plan, bench, directory, None)
+}
+
+/// Goes on with what an interrupted run of the same plan left, and publishes its directory.
+///
+/// What is resumed is whole operations. The rounds of an operation are compared with each other, and pairs cancel
+/// what a session does to both sides; rounds of another process are another session. So an operation that was not
+/// complete is measured again from its first round, those that were complete are kept, and the record says which are
+/// from which side of the interruption.
+///
+/// # Errors
+/// As [`run`]; and, leaving everything as it is, where there is nothing to resume, another run works on it, or what is
+/// there was begun by another build, on another device or driver, or under another plan.
+pub fn resume(plan: &Plan, bench: &mut Bench) -> anyhow::Result<PathBuf> {
+    let directory = NewDirectory::resume(&plan.output)?;
+    match left::read(plan, bench, directory.path())? {
+        Left::Nothing => finish(plan, bench, directory, None),
+        Left::Begun(begun) => finish(plan, bench, directory, Some(begun)),
+        Left::Whole => {
+            left::end(directory.path())?;
+            Ok(directory.publish()?)
+        }
+    }
+}
+
+fn finish(
+    plan: &Plan,
+    bench: &mut Bench,
+    directory: NewDirectory,
+    begun: Option<Begun>,
+) -> anyhow::Result<PathBuf> {
+    let mut complete = begun.as_ref().map_or(0, |begun| begun.whole.len());
+    match fill(plan, bench, directory.path(), begun, &mut complete) {
         Ok(()) => Ok(directory.publish()?),
         Err(error) if complete == 0 => {
             let error = or_interrupted(error);
@@ -77,7 +111,7 @@ pub fn run(plan: &Plan, bench: &mut Bench) -> anyhow::Result<PathBuf> {
             let error = or_interrupted(error);
             let kept = directory.path().display().to_string();
             Err(error.context(format!(
-                "nothing was published; {complete} complete operations are kept in {kept}"
+                "nothing was published; {complete} complete operations are kept in {kept}: go on with --resume"
             )))
         }
     }
@@ -93,19 +127,37 @@ fn or_interrupted(error: anyhow::Error) -> anyhow::Error {
     }
 }
 
+/// A run that was begun, and the operations of it that are complete.
+struct Begun {
+    run: Run,
+    whole: Vec<Operation>,
+}
+
 fn fill(
     plan: &Plan,
     bench: &mut Bench,
     directory: &Path,
+    begun: Option<Begun>,
     complete: &mut usize,
 ) -> anyhow::Result<()> {
-    let started = mage_workspace::now();
-    let state_before = bench.monitor.state()?;
+    let Begun { mut run, whole } = match begun {
+        Some(begun) => begun,
+        None => Begun {
+            run: record(plan, bench)?,
+            whole: Vec::new(),
+        },
+    };
+    // First of all: without it nobody could tell what the rest is of.
+    store::write_json(&directory.join(left::BEGUN), &run)?;
     store::write_bytes(&directory.join("experiment.toml"), plan.spec.as_bytes())?;
     let inputs_directory = directory.join("inputs");
-    let steps = plan.operations.len() * plan.protocol.rounds as usize * plan.implementations.len();
+    let left = plan.operations.len() - whole.len();
+    let steps = left * plan.protocol.rounds as usize * plan.implementations.len();
     let mut progress = Progress::new(steps as u64);
     for &operation in &plan.operations {
+        if whole.contains(&operation) {
+            continue;
+        }
         let case = plan
             .experiment
             .case(operation)
@@ -117,9 +169,10 @@ fn fill(
         *complete += 1;
     }
     progress.finish();
-    let run = record(plan, bench, started, state_before)?;
-    store::write_json(&directory.join("run.json"), &run)?;
-    Ok(())
+    run.finished = mage_workspace::now();
+    run.gpu_state_after = bench.monitor.state()?;
+    store::write_json(&directory.join(left::RUN), &run)?;
+    left::end(directory)
 }
 
 /// Generates a case's inputs and proves them against the experiment's hashes.
@@ -241,19 +294,17 @@ fn unchanged(implementation: &mut dyn Implementation, case: &Case) -> anyhow::Re
     Ok(())
 }
 
-fn record(
-    plan: &Plan,
-    bench: &Bench,
-    started: String,
-    gpu_state_before: GpuState,
-) -> anyhow::Result<Run> {
+/// The record of the run as it begins: the end stands for the beginning until it is known.
+fn record(plan: &Plan, bench: &Bench) -> anyhow::Result<Run> {
+    let now = mage_workspace::now();
+    let state = bench.monitor.state()?;
     Ok(Run {
         schema: artifact::RUN_SCHEMA.into(),
         namespace: plan.namespace.clone(),
         experiment: plan.experiment.name.clone(),
         experiment_sha256: hash::sha256_hex(plan.spec.as_bytes()),
-        started,
-        finished: mage_workspace::now(),
+        started: now.clone(),
+        finished: now,
         command: plan.command.clone(),
         protocol: plan.protocol,
         tolerance: plan.experiment.tolerance,
@@ -263,10 +314,11 @@ fn record(
         excluded: excluded(plan),
         host: crate::host::read(),
         device: bench.monitor.device().clone(),
-        gpu_state_before,
-        gpu_state_after: bench.monitor.state()?,
+        gpu_state_before: state.clone(),
+        gpu_state_after: state,
         python: bench.python.clone(),
         build: bench.build.clone(),
+        resumed: Vec::new(),
     })
 }
 

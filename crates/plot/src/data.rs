@@ -1,15 +1,24 @@
 //! Everything that figures and pages may read: the evidence of a namespace, its baseline's evidence, the
-//! published values and the spec's words. Checked here, before anything is drawn.
+//! published values, the claims, the counts and the spec's words. Checked here, before anything is drawn.
 
+use crate::counts::Counts;
 use crate::font::Fonts;
 use crate::palette::{self, Swatch};
 use anyhow::Result;
+use mage_evidence::Invalid;
+use mage_evidence::claims::{Claims, Verdicts, judge};
+use mage_evidence::counters::{self, Counters};
+use mage_evidence::diff::{Diff, Side, diff};
 use mage_evidence::experiment::{self, Experiment};
+use mage_evidence::hash::sha256_hex;
 use mage_evidence::implementation;
-use mage_evidence::profiles::Profiles;
+use mage_evidence::ladder::{self, Ladder};
+use mage_evidence::profiles::{self, Profiles};
 use mage_evidence::published::Published;
-use mage_evidence::results::Results;
+use mage_evidence::results::{self, Results};
+use mage_evidence::store;
 use mage_evidence::summary::Summary;
+use mage_evidence::verdict::MARGIN;
 use mage_workspace::{Evidence, baseline};
 use std::path::{Path, PathBuf};
 
@@ -27,10 +36,35 @@ pub struct Data {
     pub summary: Summary,
     /// The baseline's evidence, or why there is none to compare with.
     pub baseline: Result<Summary, String>,
+    /// What changed since the baseline and what moved, or why there is nothing to compare.
+    pub diff: Result<Diff, String>,
     /// The published values, or why there are none.
     pub published: Result<Summary, String>,
+    /// The claims about the experiment, judged by this evidence, or why there are none.
+    pub claims: Result<Verdicts, String>,
+    /// What the kernels do, counted on the CPU, or why nothing is counted.
+    pub counts: Result<Counts, String>,
+    /// Every variant beside its parent, where the namespace has a ladder.
+    pub ladder: Option<Ladder>,
+    /// Hardware counters, where the namespace has them.
+    pub counters: Option<Counters>,
+    /// The evidence's files.
+    pub files: Vec<EvidenceFile>,
     /// Implementations in the order in which they are shown.
     pub series: Vec<Series>,
+}
+
+/// One file of the evidence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EvidenceFile {
+    /// What it holds, for readers.
+    pub label: &'static str,
+    /// Where it is below the root.
+    pub path: PathBuf,
+    /// Its size.
+    pub bytes: u64,
+    /// Its SHA-256.
+    pub sha256: String,
 }
 
 /// How one implementation is shown.
@@ -64,6 +98,17 @@ impl Data {
         let baseline = baseline(root, namespace, &experiment, &evidence.summary.gpu)?;
         let published = read_published(root, &experiment)?;
         let series = series(&evidence.results.implementations(), fonts);
+        let here = evidence
+            .profiles
+            .clone()
+            .map(|profiles| Side::of(namespace, evidence.results.clone(), profiles));
+        let there = read_side(root, &baseline)?;
+        let diff = match (&there, &here) {
+            (Err(reason), _) => Err(reason.clone()),
+            (_, None) => Err(NO_CAPTURES.to_string()),
+            (Ok(there), Some(here)) => Ok(diff(there, here, MARGIN)?),
+        };
+        let claims = judged(root, &experiment, there.as_ref().ok(), here.as_ref())?;
         Ok(Self {
             namespace: namespace.to_string(),
             experiment,
@@ -71,7 +116,13 @@ impl Data {
             profiles: evidence.profiles,
             summary: evidence.summary,
             baseline,
+            diff,
             published,
+            claims,
+            ladder: evidence.ladder,
+            counters: read_counters(root, namespace)?,
+            counts: Counts::read(root, &name)?,
+            files: files(root, namespace)?,
             series,
         })
     }
@@ -80,6 +131,83 @@ impl Data {
     pub fn series(&self, implementation: &str) -> Option<&Series> {
         self.series.iter().find(|s| s.name == implementation)
     }
+}
+
+/// Said where there is no profile.
+pub const NO_CAPTURES: &str = "the namespace has no profiler captures";
+
+/// The baseline as a side of a comparison, or why it is none.
+fn read_side(root: &Path, baseline: &Result<Summary, String>) -> Result<Result<Side, String>> {
+    let name = match baseline {
+        Ok(summary) => &summary.namespace,
+        Err(reason) => return Ok(Err(reason.clone())),
+    };
+    let directory = mage_workspace::results(root, name);
+    if !directory.join(profiles::FILE).exists() {
+        return Ok(Err(format!("the baseline {name} has no profiler captures")));
+    }
+    Ok(Ok(Side::read(name, &directory)?))
+}
+
+fn read_counters(root: &Path, namespace: &str) -> Result<Option<Counters>> {
+    let file = mage_workspace::results(root, namespace).join(counters::FILE);
+    if !file.exists() {
+        return Ok(None);
+    }
+    let counters: Counters = store::read_json(&file)?;
+    counters.check().map_err(|e| e.in_file(&file))?;
+    let found = &counters.provenance.namespace;
+    if found != namespace {
+        let refused = Invalid::new(
+            "provenance.namespace",
+            format!("{found:?}"),
+            format!("{namespace:?}, the directory that the file is in"),
+        );
+        return Err(refused.in_file(&file).into());
+    }
+    Ok(Some(counters))
+}
+
+fn judged(
+    root: &Path,
+    experiment: &Experiment,
+    baseline: Option<&Side>,
+    here: Option<&Side>,
+) -> Result<Result<Verdicts, String>> {
+    let path = Claims::path(root, &experiment.name);
+    if !path.is_file() {
+        return Ok(Err(format!("none are published about {}", experiment.name)));
+    }
+    let Some(here) = here else {
+        return Ok(Err(NO_CAPTURES.to_string()));
+    };
+    let claims = Claims::read(&path)?;
+    let verdicts = judge(&claims, baseline, here, MARGIN).map_err(|e| e.in_file(&path))?;
+    Ok(Ok(verdicts))
+}
+
+fn files(root: &Path, namespace: &str) -> Result<Vec<EvidenceFile>> {
+    let named = [
+        ("Samples and checks", results::FILE),
+        ("Kernel rows", profiles::FILE),
+        ("Every variant", ladder::FILE),
+        ("Hardware counters", counters::FILE),
+    ];
+    let mut files = Vec::new();
+    for (label, name) in named {
+        let path = results_directory(namespace).join(name);
+        let full = root.join(&path);
+        if full.exists() {
+            let content = std::fs::read(&full).map_err(store::io_error("read", &full))?;
+            files.push(EvidenceFile {
+                label,
+                path,
+                bytes: content.len() as u64,
+                sha256: sha256_hex(&content),
+            });
+        }
+    }
+    Ok(files)
 }
 
 fn read_published(root: &Path, experiment: &Experiment) -> Result<Result<Summary, String>> {

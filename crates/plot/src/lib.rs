@@ -5,6 +5,7 @@
 //! locale and time zone.
 
 pub mod chart;
+pub mod counts;
 pub mod data;
 pub mod escape;
 pub mod figures;
@@ -59,6 +60,26 @@ pub fn draw(root: &Path, namespace: &str) -> Result<Vec<Output>> {
     outputs.push(Output::new(directory.join("index.md"), page.markdown()));
     outputs.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(outputs)
+}
+
+/// The site's first page, which lists these namespaces in order; and the file that says that the site is
+/// finished as it stands.
+///
+/// # Errors
+/// As [`draw`].
+pub fn index(root: &Path, namespaces: &[String]) -> Result<Vec<Output>> {
+    let fonts = Fonts::new()?;
+    let all = namespaces
+        .iter()
+        .map(|namespace| Data::read(root, namespace, &fonts))
+        .collect::<Result<Vec<_>>>()?;
+    let index = page::Index::new(root, &all);
+    Ok(vec![
+        // Without it, GitHub Pages would make pages of its own from the Markdown.
+        Output::new(PathBuf::from("docs/.nojekyll"), ""),
+        Output::new(PathBuf::from("docs/index.html"), index.html()),
+        Output::new(PathBuf::from("docs/index.md"), index.markdown()),
+    ])
 }
 
 /// Sizes of a figure's desktop and phone drawing.
@@ -116,13 +137,17 @@ pub fn values(root: &Path, namespace: &str) -> Result<Value> {
     let figures: Value = figures
         .iter()
         .map(|figure| {
-            json!({
+            let mut value = json!({
                 "figure": figure.name(),
                 "title": figure.frame.title,
                 "caption": figure.table.caption,
                 "text_alternative": figure.frame.alternative,
                 "values": figure.table.json(),
-            })
+            });
+            if let Some(plotted) = &figure.plotted {
+                value["plotted"] = plotted.clone();
+            }
+            value
         })
         .collect();
     let left_out: Value = left_out

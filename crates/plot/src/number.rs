@@ -33,9 +33,53 @@ pub fn ratio(value: f64) -> String {
     }
 }
 
+/// A multiple on a scale, without needless digits: `1×`, `1.25×`.
+pub fn multiple(value: f64) -> String {
+    format!("{}×", (value * 1000.0).round() / 1000.0)
+}
+
+/// A power of ten without noise: `0.001`, `100`, `10,000`, `1e−6`.
+pub fn plain(value: f64) -> String {
+    let exponent = value.log10().round() as i32;
+    match exponent {
+        0..=4 => group(&format!("{value:.0}")),
+        -3..=-1 => format!(
+            "{value:.digits$}",
+            digits = exponent.unsigned_abs() as usize
+        ),
+        _ => minus(&format!("1e{exponent}")),
+    }
+}
+
+/// A count a unit of work: `2`, `0.125`, `0.0313`.
+pub fn rate(value: f64) -> String {
+    match value {
+        0.0 => "0".to_string(),
+        v if v >= 999.5 => group(&format!("{v:.0}")),
+        v => {
+            // Three figures.
+            let digits = (2.0 - v.log10().floor()).clamp(0.0, 9.0) as usize;
+            let text = format!("{v:.digits$}");
+            match text.contains('.') {
+                true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
+                false => text,
+            }
+        }
+    }
+}
+
 /// A whole number with its thousands set apart: `65,536`.
 pub fn whole(value: u64) -> String {
     group(&value.to_string())
+}
+
+/// A file's size: `141 kB`, `2.1 MB`.
+pub fn bytes(value: u64) -> String {
+    match value as f64 {
+        v if v < 1e3 => format!("{v} B"),
+        v if v < 999.5e3 => format!("{:.0} kB", v / 1e3),
+        v => format!("{:.1} MB", v / 1e6),
+    }
 }
 
 /// `one`, or `value` and `many`: `1 capture`, `3 captures`.
@@ -46,6 +90,14 @@ pub fn plural(value: u64, one: &str, many: &str) -> String {
 /// Change from `before` to `after` in percent.
 pub fn change(before: f64, after: f64) -> f64 {
     (after / before - 1.0) * 100.0
+}
+
+/// A word or sentence with its first letter large.
+pub fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| {
+        first.to_uppercase().chain(letters).collect()
+    })
 }
 
 fn group(digits: &str) -> String {
@@ -95,6 +147,23 @@ mod tests {
         let shown = [0.00123, 0.0608, 0.5, 2.597, 12.34, 300.4].map(ratio);
         let expected = ["0.0012×", "0.061×", "0.50×", "2.60×", "12.3×", "300×"];
         assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn rates_have_three_figures() {
+        let shown = [0.0, 2.0, 0.125, 0.03125, 2.3077, 43.0, 1234.5].map(rate);
+        let expected = ["0", "2", "0.125", "0.0312", "2.31", "43", "1,234"];
+        assert_eq!(shown, expected);
+        assert_eq!(
+            [1.0, 0.9, 1.25, 1.1 + 0.1].map(multiple),
+            ["1×", "0.9×", "1.25×", "1.2×"]
+        );
+    }
+
+    #[test]
+    fn sizes_have_a_unit() {
+        let shown = [12, 141_615, 999_600, 2_100_000].map(bytes);
+        assert_eq!(shown, ["12 B", "142 kB", "1.0 MB", "2.1 MB"]);
     }
 
     #[test]

@@ -72,10 +72,12 @@ pub fn check(root: &Path, outputs: &[Output]) -> Result<()> {
     )
 }
 
-/// Files in the directories of `outputs` that are none of them; hidden files are not ours.
+/// Files in the directories of `outputs` that are none of them. Hidden files are not ours, nor are others
+/// directly in the site's directory.
 fn stale(root: &Path, outputs: &[Output]) -> Result<Vec<PathBuf>> {
     let known: BTreeSet<&Path> = outputs.iter().map(|o| o.path.as_path()).collect();
-    let directories: BTreeSet<&Path> = known.iter().filter_map(|path| path.parent()).collect();
+    let mut directories: BTreeSet<&Path> = known.iter().filter_map(|path| path.parent()).collect();
+    directories.remove(Path::new("docs"));
     let mut found = Vec::new();
     for directory in directories {
         let full = root.join(directory);

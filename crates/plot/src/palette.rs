@@ -94,6 +94,8 @@ pub struct Swatch {
     pub texture: Texture,
 }
 
+/// The hue that is nobody's.
+pub const GREY: u8 = 7;
 const OWN: u8 = 3;
 
 /// The swatch of an implementation: fixed for known names; others take what is left in the order in which
@@ -104,6 +106,7 @@ pub fn swatch(implementation: &str, unknown: usize) -> Swatch {
         "torch-compile" => (0, Texture::Stripes),
         "triton" => (1, Texture::Solid),
         "triton-tuned" => (1, Texture::Stripes),
+        "cusparse" => (0, Texture::Dots),
         "rust" => (2, Texture::Solid),
         _ => {
             let free = HUES.len() - usize::from(OWN);

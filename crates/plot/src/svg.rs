@@ -188,6 +188,49 @@ impl<'a> Canvas<'a> {
         }
     }
 
+    /// Many small dots of one colour: one path of lines too short to see but for their round caps.
+    pub fn dots(&mut self, centers: &[(f64, f64)], diameter: f64, ink: Ink) {
+        let (mut data, mut last) = (String::new(), (0, 0));
+        for &(x, y) in centers {
+            // Tenths of a pixel, relative, so that rounding never adds up.
+            let at = ((x * 10.0).round() as i64, (y * 10.0).round() as i64);
+            let step = [at.0 - last.0, at.1 - last.1].map(|v| number(v as f64 / 10.0));
+            let _ = write!(data, "m{} {}h0", step[0], step[1]);
+            last = at;
+        }
+        if data.is_empty() {
+            return;
+        }
+        let paint = self.paint("stroke", ink);
+        let width = number(diameter);
+        let _ = writeln!(
+            self.body,
+            "<path d=\"{data}\" stroke-width=\"{width}\" stroke-linecap=\"round\" {paint}/>"
+        );
+    }
+
+    /// Triangles that point away from their base at each of `feet`, `height` high (upwards where below 0).
+    pub fn darts(&mut self, feet: &[(f64, f64)], height: f64, ink: Ink) {
+        if feet.is_empty() {
+            return;
+        }
+        let half = number(height.abs() * 0.62);
+        let wide = number(height.abs() * 1.24);
+        let high = number(height);
+        let data: String = feet
+            .iter()
+            .map(|&(x, y)| {
+                format!(
+                    "M{} {}h{wide}l-{half} {high}z",
+                    number(x - height.abs() * 0.62),
+                    number(y)
+                )
+            })
+            .collect();
+        let paint = self.paint("fill", ink);
+        let _ = writeln!(self.body, "<path d=\"{data}\" {paint}/>");
+    }
+
     /// A horizontal interval with end caps, cased in paper so that it is seen on any bar.
     pub fn whisker(&mut self, low: f64, high: f64, y: f64, cap: f64) {
         for (extra, ink) in [(2.0, Ink::Paper), (0.0, Ink::Text)] {

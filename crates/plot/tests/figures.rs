@@ -38,7 +38,7 @@ fn whiskers(svg: &str) -> usize {
 
 #[test]
 fn every_figure_is_readable_at_both_widths() {
-    for figure in figures_of(&Root::with_both()) {
+    for figure in figures_of(&Root::with_everything()) {
         for layout in [Layout::Desktop, Layout::Phone] {
             let what = format!("{} {layout:?}", figure.name());
             look::assert_readable(&svg(&figure, layout), &what);
@@ -49,7 +49,7 @@ fn every_figure_is_readable_at_both_widths() {
 #[test]
 fn ids_of_all_figures_differ() {
     let mut seen = std::collections::BTreeSet::new();
-    for figure in figures_of(&Root::with_both()) {
+    for figure in figures_of(&Root::with_everything()) {
         for layout in [Layout::Desktop, Layout::Phone] {
             let svg = svg(&figure, layout);
             for id in svg.split(" id=\"").skip(1) {
@@ -63,7 +63,7 @@ fn ids_of_all_figures_differ() {
 
 #[test]
 fn text_alternatives_come_from_the_data() {
-    let root = Root::with_both();
+    let root = Root::with_everything();
     let all: Vec<String> = figures_of(&root)
         .iter()
         .map(|f| format!("{}\n{}", f.name(), f.frame.alternative.replace(". ", ".\n")))
@@ -73,7 +73,7 @@ fn text_alternatives_come_from_the_data() {
 
 #[test]
 fn tables_hold_the_plotted_numbers() {
-    let root = Root::with_both();
+    let root = Root::with_everything();
     let all: Vec<String> = figures_of(&root)
         .iter()
         .map(|f| format!("{}\n\n{}", f.table.caption, f.table.markdown()))
@@ -121,6 +121,10 @@ fn several_captures_give_whiskers() {
         .map(|c| c.head.as_str())
         .collect();
     assert!(heads.contains(&"Largest capture"), "{heads:?}");
+    assert!(heads.contains(&"95% interval from"), "{heads:?}");
+    let csv = times.table.csv().unwrap();
+    let row = csv.lines().nth(1).unwrap();
+    assert_eq!(row.split(',').count(), heads.len() + 2, "{row}");
     // Rust now and the libraries have an interval; Rust before has one capture.
     let improvements = figure(&root, "improvements");
     assert_eq!(whiskers(&svg(&improvements, Layout::Desktop)), 16);
@@ -204,7 +208,7 @@ fn without_captures_only_spans_are_drawn() {
     let root = Root::with_both();
     std::fs::remove_file(root.profiles_file("mage-002")).unwrap();
     let names: Vec<&str> = figures_of(&root).iter().map(Figure::name).collect();
-    assert_eq!(names, ["event-spans"]);
+    assert_eq!(names, ["event-spans", "samples"]);
     let outputs = mage_plot::draw(root.path(), "mage-002").unwrap();
     let page = outputs
         .iter()

@@ -3,7 +3,7 @@
 
 mod support;
 
-use mage_plot::{check, draw, write};
+use mage_plot::{check, draw, index, write};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 use support::Root;
@@ -12,7 +12,7 @@ const NAMESPACE: &str = "mage-002";
 
 /// What every root of the same evidence gives.
 static DRAWN: LazyLock<Vec<mage_plot::Output>> =
-    LazyLock::new(|| draw(Root::with_both().path(), NAMESPACE).unwrap());
+    LazyLock::new(|| draw(Root::with_everything().path(), NAMESPACE).unwrap());
 
 fn run(root: &Root, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     // From below the root: the program finds the root itself.
@@ -27,10 +27,7 @@ fn run(root: &Root, arguments: &[&str], environment: &[(&str, &str)]) -> Output 
 
 #[test]
 fn the_same_bytes_from_any_directory_locale_and_time_zone() {
-    let root = Root::with_both();
-    // From another directory, and twice.
-    assert!(draw(root.path(), NAMESPACE).unwrap() == *DRAWN);
-
+    let root = Root::with_everything();
     let environment = [
         ("LC_ALL", "de_DE.UTF-8"),
         ("LANG", "tr_TR.UTF-8"),
@@ -39,24 +36,18 @@ fn the_same_bytes_from_any_directory_locale_and_time_zone() {
     let drawn = run(&root, &[], &environment);
     assert!(drawn.status.success(), "{drawn:?}");
     check(root.path(), &DRAWN).unwrap();
-    let checked = run(&root, &["--check"], &[("TZ", "UTC")]);
-    assert!(checked.status.success(), "{checked:?}");
-}
-
-#[test]
-fn no_path_of_this_machine_is_in_any_file() {
-    let root = Root::with_both();
+    // DRAWN has another root: no file names either.
     let place = root.path().to_string_lossy().into_owned();
-    let outputs = draw(root.path(), NAMESPACE).unwrap();
-    for output in &outputs {
-        let text = String::from_utf8_lossy(&output.bytes);
+    for output in DRAWN.iter() {
+        let text = std::fs::read(root.path().join(&output.path)).unwrap();
+        let text = String::from_utf8_lossy(&text);
         assert!(!text.contains(&place), "{}", output.path.display());
     }
 }
 
 #[test]
 fn check_names_what_differs_is_missing_or_stale_and_write_mends_it() {
-    let root = Root::with_both();
+    let root = Root::with_everything();
     let outputs = &*DRAWN;
     write(root.path(), outputs).unwrap();
     check(root.path(), outputs).unwrap();
@@ -84,7 +75,7 @@ fn check_names_what_differs_is_missing_or_stale_and_write_mends_it() {
 
 #[test]
 fn json_has_the_plotted_values_and_what_was_left_out() {
-    let root = Root::with_both();
+    let root = Root::with_everything();
     let printed = run(&root, &["--json"], &[]);
     assert!(printed.status.success(), "{printed:?}");
     let values: serde_json::Value = serde_json::from_slice(&printed.stdout).unwrap();
@@ -96,29 +87,86 @@ fn json_has_the_plotted_values_and_what_was_left_out() {
         "Matrix multiplication"
     );
     assert!(values["figures"][0]["values"][0]["PyTorch (µs)"].is_f64());
+    let figures = values["figures"].as_array().unwrap();
+    let samples = figures.iter().find(|f| f["figure"] == "samples").unwrap();
+    assert!(samples["plotted"][0]["rounds_us"][2][3].is_f64());
+
+    std::fs::remove_file(root.profiles_file(NAMESPACE)).unwrap();
+    let printed = run(&root, &["--json"], &[]);
+    let values: serde_json::Value = serde_json::from_slice(&printed.stdout).unwrap();
+    assert_eq!(values["left_out"][0]["figure"], "kernel-time");
+    assert_eq!(
+        values["left_out"][0]["reason"],
+        "the namespace has no profiler captures"
+    );
     assert!(
         !root.path().join("docs/assets/figures").exists(),
         "nothing is written"
     );
 }
 
-#[test]
-fn the_page_refers_only_to_files_that_are_drawn() {
-    let root = Root::with_both();
-    let outputs = &*DRAWN;
-    write(root.path(), outputs).unwrap();
-    let page = root.path().join("docs/experiments/mage-002/index.html");
-    let html = std::fs::read_to_string(&page).unwrap();
-    let mut seen = 0;
+/// Addresses that a page refers to.
+fn addresses(html: &str) -> Vec<String> {
+    let mut found = Vec::new();
     for attribute in [" href=\"", " src=\"", " srcset=\""] {
         for rest in html.split(attribute).skip(1) {
             let address = rest.split('"').next().unwrap();
-            if address.starts_with("data:") {
-                continue;
+            if !address.starts_with("data:") && !address.starts_with('#') {
+                found.push(address.to_string());
             }
-            assert!(page.with_file_name(address).exists(), "{address}");
-            seen += 1;
         }
     }
-    assert!(seen >= 30, "{seen}");
+    found
+}
+
+#[test]
+fn pages_refer_only_to_files_that_are_drawn() {
+    let root = Root::with_everything();
+    let namespaces = ["mage-001", NAMESPACE].map(str::to_string);
+    write(root.path(), &draw(root.path(), "mage-001").unwrap()).unwrap();
+    write(root.path(), &DRAWN).unwrap();
+    let kept = root.path().join("docs/notes.md");
+    std::fs::write(&kept, "someone's own").unwrap();
+    let index = index(root.path(), &namespaces).unwrap();
+    write(root.path(), &index).unwrap();
+    check(root.path(), &index).unwrap();
+    assert!(kept.exists(), "only what is ours is removed from the site");
+
+    for (page, least) in [
+        ("docs/index.html", 4),
+        ("docs/experiments/mage-001/index.html", 30),
+        ("docs/experiments/mage-002/index.html", 50),
+    ] {
+        let page = root.path().join(page);
+        let found = addresses(&std::fs::read_to_string(&page).unwrap());
+        assert!(found.len() >= least, "{}", found.len());
+        for address in found {
+            assert!(page.with_file_name(&address).exists(), "{address}");
+        }
+    }
+}
+
+#[test]
+fn the_page_says_what_is_claimed_what_changed_and_how_to_do_it_again() {
+    for ending in ["index.html", "index.md"] {
+        let page = DRAWN.iter().find(|o| o.path.ends_with(ending)).unwrap();
+        let text = String::from_utf8(page.bytes.clone()).unwrap();
+        for part in [
+            "Every full-output check passes.",
+            "not testable here",
+            "What changed since mage-001",
+            "What moved",
+            "Margin 1%",
+            "25 warm-up calls",
+            "1 capture a case",
+            "cargo xtask reproduce --experiment mage-002",
+            "SHA-256",
+        ] {
+            assert!(text.contains(part), "{ending}: {part}");
+        }
+        assert!(
+            !text.contains("{{"),
+            "{ending}: a place that nothing filled"
+        );
+    }
 }

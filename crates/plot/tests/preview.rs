@@ -47,7 +47,7 @@ fn pictures(root: &Root, what: &str) {
 #[test]
 #[ignore = "writes pictures for the eye"]
 fn preview() {
-    pictures(&Root::with_both(), "plain");
+    pictures(&Root::with_everything(), "plain");
 
     let long = "n".repeat(200);
     let names = [

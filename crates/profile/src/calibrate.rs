@@ -148,6 +148,10 @@ fn default_name(device: &str) -> String {
 }
 
 /// Writes spans and captures below `partial`; the profiler in words, or the error and how many files were whole.
+#[allow(
+    clippy::result_large_err,
+    reason = "an error is made once and ends the run"
+)]
 fn fill(
     options: &Options,
     experiment: &Experiment,

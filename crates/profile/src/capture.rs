@@ -6,10 +6,9 @@
 use crate::attribute::{self, Expected, Times};
 use crate::child::{self, Ended, Failure, Task};
 use crate::find::{self, Nsys};
-use crate::{environment, sqlite, text};
+use crate::{answer, environment, sqlite, text};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{CAPTURE_SCHEMA, Capture};
-use mage_evidence::experiment::check_name;
 use mage_evidence::operation::Operation;
 use mage_workspace::portable;
 use std::ffi::{OsStr, OsString};
@@ -335,7 +334,13 @@ impl<'a> Session<'a> {
             let what = format!("nsys ended with {}", child::describe(ended.status));
             return Err(CaptureError::Importer { what, words });
         }
-        let variant = self.variant(&ended.stdout, words.clone());
+        let variant =
+            answer::variant(&ended.stdout, self.request.implementation).map_err(|found| {
+                CaptureError::Unfinished {
+                    found,
+                    words: words.clone(),
+                }
+            });
         let mut note = None;
         if !ended.status.success() {
             let what = child::describe(ended.status);
@@ -395,29 +400,6 @@ impl<'a> Session<'a> {
             files.iter().filter(kind).cloned().collect()
         };
         Ok((of(&["nsys-rep", "qdrep"]), of(&["qdstrm"])))
-    }
-
-    /// The variant that the target says ran; needed where there are several.
-    fn variant(&self, stdout: &str, words: String) -> Result<Option<String>, CaptureError> {
-        let answer = stdout
-            .lines()
-            .rev()
-            .filter_map(|line| line.get(line.find('{')?..))
-            .find_map(|json| {
-                serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(json).ok()
-            });
-        let found = match answer {
-            None => "none".to_string(),
-            Some(answer) => match answer.get("kernel") {
-                Some(serde_json::Value::String(kernel)) if check_name(kernel).is_ok() => {
-                    return Ok(Some(kernel.clone()));
-                }
-                None if self.request.implementation != "rust" => return Ok(None),
-                other => format!("kernel {other:?}"),
-            },
-        };
-        let found = text::short(&found, 120);
-        Err(CaptureError::Unfinished { found, words })
     }
 
     /// Exports the report to SQLite, and gives the file and the command.

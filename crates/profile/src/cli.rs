@@ -1,6 +1,7 @@
 //! The command line: parsing, progress, tables, exit codes.
 
 use crate::capture::Captured;
+use crate::counters;
 use crate::error::Error;
 use crate::import::{self, Format, Summary};
 use crate::run::{self, Event, Options, Outcome};
@@ -26,7 +27,7 @@ pub const INVALID: u8 = 3;
 /// Exit status of an interrupted run.
 pub const INTERRUPTED: u8 = 130;
 
-/// Kernel time under Nsight Systems.
+/// Kernel time under Nsight Systems, hardware counters under Nsight Compute.
 #[derive(Debug, Parser)]
 #[command(name = "mage-profile", version, about)]
 pub struct Cli {
@@ -38,6 +39,8 @@ pub struct Cli {
 enum Command {
     /// Capture every case of an experiment
     Run(Box<RunArguments>),
+    /// Read the hardware counters of every case of an experiment, and the device's limits, with Nsight Compute
+    Counters(Box<CountersArguments>),
     /// Read a report made elsewhere: an SQLite export or the text of `nsys stats -f csv`
     Import(ImportArguments),
     /// Show which Nsight Systems would be used
@@ -68,6 +71,9 @@ struct RunArguments {
     /// Calls before a capture, else as the experiment says
     #[arg(long)]
     warmup: Option<u32>,
+    /// Go on with what an interrupted run of the same command left: its captures are kept
+    #[arg(long)]
+    resume: bool,
     /// Result namespace, else the experiment's name
     #[arg(long)]
     namespace: Option<String>,
@@ -101,6 +107,43 @@ struct RunArguments {
 }
 
 #[derive(Debug, Args)]
+struct CountersArguments {
+    /// Experiment, the stem of its file in experiments/
+    #[arg(long)]
+    experiment: String,
+    /// Operations, else all of the experiment
+    #[arg(long, value_delimiter = ',', value_name = "OP,...")]
+    ops: Option<Vec<Operation>>,
+    /// Implementations, else all of the experiment
+    #[arg(long, value_delimiter = ',', value_name = "NAME,...")]
+    implementations: Option<Vec<String>>,
+    /// Calls before the one that is read, else as the experiment says
+    #[arg(long)]
+    warmup: Option<u32>,
+    /// Result namespace, else the experiment's name
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Input files, as `mage-harness inputs` writes them
+    #[arg(long, value_name = "DIR")]
+    inputs: PathBuf,
+    /// Directory to be made, else artifacts/<namespace>-kernels-ncu
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// The program ncu, else MAGE_NCU, else it is looked for
+    #[arg(long, value_name = "PATH")]
+    ncu: Option<PathBuf>,
+    /// The program mage-harness, else the one beside this program
+    #[arg(long, value_name = "PATH")]
+    harness: Option<PathBuf>,
+    /// Python with PyTorch and Triton
+    #[arg(long, value_name = "PATH")]
+    python: Option<PathBuf>,
+    /// Longest time for one case
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+}
+
+#[derive(Debug, Args)]
 struct ImportArguments {
     /// The report
     file: PathBuf,
@@ -122,6 +165,7 @@ struct ImportArguments {
 pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(arguments) => run_command(*arguments),
+        Command::Counters(arguments) => counters_command(*arguments),
         Command::Import(arguments) => import_command(&arguments),
         Command::Find { nsys } => match crate::find::find(nsys.as_deref()) {
             Ok(nsys) => print(&format!("{nsys}\n")),
@@ -144,13 +188,25 @@ fn print(text: &str) -> ExitCode {
 }
 
 fn run_command(arguments: RunArguments) -> ExitCode {
+    until_stopped(|stop| Ok(results(&try_run(arguments, stop)?)))
+}
+
+fn counters_command(arguments: CountersArguments) -> ExitCode {
+    until_stopped(|stop| {
+        let outcome = try_counters(arguments, stop)?;
+        Ok(format!("{}\n", outcome.directory.display()))
+    })
+}
+
+/// Prints what `go` gives, which an interrupt stops.
+fn until_stopped(go: impl FnOnce(&AtomicBool) -> anyhow::Result<String>) -> ExitCode {
     let stop = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&stop);
     if let Err(error) = ctrlc::set_handler(move || raised.store(true, Ordering::Relaxed)) {
         return fail(&error, FAILED);
     }
-    match try_run(arguments, &stop) {
-        Ok(outcome) => print(&results(&outcome)),
+    match go(&stop) {
+        Ok(text) => print(&text),
         Err(error) => match error.downcast_ref::<Error>() {
             Some(Error::Interrupted) => fail(&error, INTERRUPTED),
             _ => fail(&error, FAILED),
@@ -183,12 +239,60 @@ fn try_run(arguments: RunArguments, stop: &AtomicBool) -> anyhow::Result<Outcome
     options.keep_reports = arguments.keep_reports;
     options.allowed_outside = arguments.allow;
     options.without_ranges = arguments.without_ranges;
+    options.resume = arguments.resume;
     options.command = mage_workspace::command_line(&root);
     let build = build(&root)?;
     let mut progress = Progress::new();
     let outcome = run::run(&options, build, stop, &mut |event| progress.tell(event));
     progress.bar.finish_and_clear();
     Ok(outcome?)
+}
+
+fn try_counters(
+    arguments: CountersArguments,
+    stop: &AtomicBool,
+) -> anyhow::Result<counters::Outcome> {
+    let root = mage_workspace::find_root()?;
+    let harness = match arguments.harness {
+        Some(harness) => harness,
+        None => std::env::current_exe()?.with_file_name("mage-harness"),
+    };
+    let mut options = counters::Options::new(
+        root.clone(),
+        arguments.experiment,
+        arguments.inputs,
+        harness,
+    );
+    options.operations = arguments.ops;
+    options.implementations = arguments.implementations;
+    options.warmup = arguments.warmup;
+    options.namespace = arguments.namespace;
+    options.output = arguments.output;
+    options.ncu = arguments.ncu;
+    options.python = arguments.python;
+    options.timeout = Duration::from_secs(arguments.timeout);
+    options.command = mage_workspace::command_line(&root);
+    let build = build(&root)?;
+    let mut position = (0, 0);
+    let outcome = counters::run(&options, build, stop, &mut |event| match event {
+        counters::Event::Begins(ncu, cases) => {
+            position.1 = cases;
+            eprintln!("{} ({})", ncu.path.display(), ncu.version);
+        }
+        counters::Event::Starts(_) => position.0 += 1,
+        counters::Event::Refused(metric, said) => {
+            eprintln!("left out {metric}: {}", text::one_line(said));
+        }
+        counters::Event::Done(case, launches, us) => {
+            let (at, of) = position;
+            eprintln!("[{at}/{of}] {case}: {launches} launches, {us:.3} us under ncu");
+        }
+        counters::Event::Kept(directory, cases) => eprintln!(
+            "nothing was published; {cases} complete cases are kept in {}",
+            directory.display()
+        ),
+    })?;
+    Ok(outcome)
 }
 
 /// What this program was built from. PTX objects belong to the kernels' crate, which this one does not
@@ -232,7 +336,7 @@ impl Progress {
             Event::Starts(case) => self.bar.set_message(case.to_string()),
             Event::Done(case, captured) => self.done(case, captured),
             Event::Kept(directory, captures) => self.say(&format!(
-                "nothing was published; {captures} complete captures are kept in {}",
+                "nothing was published; {captures} complete captures are kept in {}: go on with --resume",
                 directory.display()
             )),
         }

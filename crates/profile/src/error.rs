@@ -1,6 +1,7 @@
 //! Why there is no profile.
 
 use crate::capture::CaptureError;
+use crate::counters::CounterError;
 use crate::find::NotFound;
 use mage_evidence::Invalid;
 use mage_evidence::store::StoreError;
@@ -24,6 +25,17 @@ pub enum Error {
         case: String,
         /// What went wrong.
         source: Box<CaptureError>,
+    },
+    /// No Nsight Compute that works.
+    #[error("hardware counters are not available here: {0}")]
+    NotAvailable(String),
+    /// The counters of one case could not be read.
+    #[error("{case}: {source}")]
+    Counters {
+        /// `<operation>-<implementation>`, or the limits.
+        case: String,
+        /// What went wrong.
+        source: Box<CounterError>,
     },
     /// Stopped from outside; nothing was published.
     #[error("interrupted; nothing was published")]

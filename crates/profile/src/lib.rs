@@ -4,17 +4,22 @@
 //! read the rows of its export ([`sqlite`]), and [`attribute`] each row to the iteration that launched
 //! it. [`run`] does so for every case of an experiment; [`import`] reads a report made elsewhere, as
 //! SQLite export or as the text of `nsys stats` ([`csv`]).
+//!
+//! [`counters`] wraps Nsight Compute ([`ncu`]) around the same targets, for hardware counters.
 
+mod answer;
 pub mod attribute;
 pub mod calibrate;
 pub mod capture;
 mod child;
 pub mod cli;
+pub mod counters;
 pub mod csv;
 pub mod environment;
 mod error;
 pub mod find;
 pub mod import;
+pub mod ncu;
 pub mod run;
 pub mod sqlite;
 mod text;

@@ -4,12 +4,14 @@ use crate::capture::{self, CaptureError, Captured, Request};
 use crate::error::Error;
 use crate::find::{self, Nsys};
 use mage_evidence::Invalid;
-use mage_evidence::artifact::{Build, Capture, PROFILE_SCHEMA, Profile, rotated};
+use mage_evidence::artifact::{
+    Build, Capture, PROFILE_SCHEMA, Profile, Resumed, rotated, same_session,
+};
 use mage_evidence::experiment::{Case, Experiment, check_name};
 use mage_evidence::hash::sha256_hex;
 use mage_evidence::operation::Operation;
 use mage_evidence::store;
-use mage_workspace::{NewDirectory, discard, now, profile_artifacts};
+use mage_workspace::{NewDirectory, discard, now, profile_artifacts, remove_cut_writes};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -54,6 +56,8 @@ pub struct Options {
     pub allowed_outside: Vec<String>,
     /// Whether a report without any NVTX data is accepted.
     pub without_ranges: bool,
+    /// Whether to go on with what an interrupted run of the same options left.
+    pub resume: bool,
     /// The command line, as it is recorded.
     pub command: Vec<String>,
 }
@@ -80,6 +84,7 @@ impl Options {
             keep_reports: None,
             allowed_outside: Vec::new(),
             without_ranges: false,
+            resume: false,
             command: Vec::new(),
         }
     }
@@ -113,8 +118,10 @@ pub struct Outcome {
 /// before anything is written; `stop` is set from outside to end.
 ///
 /// # Errors
-/// [`Error`]. Nothing is published then: what was complete stays in `<directory>.partial`, which is
-/// removed where nothing was.
+/// [`Error`]. Nothing is published then: what was complete stays in `<directory>.partial`, from where a run with
+/// [`Options::resume`] goes on; it is removed where nothing was. Every capture is a process of its own, so those of
+/// before and after an interruption are what they would have been without it. What was begun by another build, with
+/// another profiler or under another plan is refused and left as it is.
 pub fn run(
     options: &Options,
     build: Build,
@@ -123,14 +130,49 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let plan = Plan::new(options)?;
     let nsys = find::find(options.nsys.as_deref())?;
-    let directory = NewDirectory::create(&plan.directory)?;
-    let started = now();
-    tell(Event::Begins(&nsys, plan.steps.len()));
-    let mut captures: Vec<Captured> = Vec::new();
+    let mut profile = plan.profile(&nsys, build);
+    let (directory, left) = match options.resume {
+        false => (NewDirectory::create(&plan.directory)?, None),
+        true => {
+            let directory = NewDirectory::resume(&plan.directory)?;
+            let left = plan.left(directory.path(), &profile)?;
+            (directory, left)
+        }
+    };
+    let mut captures = Vec::new();
+    if let Some(left) = left {
+        captures = left.captures;
+        if left.ended {
+            end(directory.path())?;
+            return Ok(Outcome {
+                directory: directory.publish()?,
+                profile: left.profile,
+                captures,
+            });
+        }
+        profile = left.profile;
+    }
+    // First of all: without it nobody could tell what the rest is of.
+    if let Err(error) = store::write_json(&directory.path().join(BEGUN), &profile) {
+        if captures.is_empty() {
+            let _ = discard(directory);
+        }
+        return Err(error.into());
+    }
+    let kept = captures.len();
+    tell(Event::Begins(&nsys, plan.steps.len() - kept));
     for step in &plan.steps {
+        if captures[..kept].iter().any(|capture| step.is(capture)) {
+            continue;
+        }
         let captured = plan.step(step, &nsys, stop, directory.path(), tell);
         match captured {
-            Ok(captured) => captures.push(captured),
+            Ok(captured) => {
+                if captures.len() == kept {
+                    profile.profiler = profiler_words(&nsys, &captured);
+                }
+                captures.push(captured.capture);
+            }
             Err(error) if captures.is_empty() => {
                 // The first error is the one to tell.
                 let _ = discard(directory);
@@ -142,38 +184,46 @@ pub fn run(
             }
         }
     }
-    let profile = Profile {
-        schema: PROFILE_SCHEMA.to_string(),
-        namespace: plan.namespace.clone(),
-        experiment: plan.experiment.name.clone(),
-        experiment_sha256: plan.experiment_sha256.clone(),
-        started,
-        finished: now(),
-        command: options.command.clone(),
-        capture_iterations: plan.iterations,
-        warmup: plan.warmup,
-        captures: plan.captures,
-        implementations: plan.implementations.clone(),
-        profiler: profiler_words(&nsys, &captures),
-        build,
-        target_sha256: plan.target_sha256.clone(),
-    };
-    store::write_json(&directory.path().join("profile.json"), &profile)?;
+    profile.finished = now();
+    store::write_json(&directory.path().join(PROFILE), &profile)?;
+    end(directory.path())?;
     Ok(Outcome {
         directory: directory.publish()?,
         profile,
-        captures: captures.into_iter().map(|done| done.capture).collect(),
+        captures,
     })
 }
 
+/// The record of a profile that has not ended: [`Profile`] with the end standing for the beginning. Never published.
+const BEGUN: &str = "begun.json";
+/// The record of one that has.
+const PROFILE: &str = "profile.json";
+const CAPTURES: &str = "captures";
+
+/// The record is whole: what was only for resuming goes.
+fn end(directory: &Path) -> Result<(), Error> {
+    let path = directory.join(BEGUN);
+    if path.exists() {
+        std::fs::remove_file(&path).map_err(store::io_error("remove", &path))?;
+    }
+    Ok(())
+}
+
+/// What an interrupted run left.
+struct Left {
+    profile: Profile,
+    captures: Vec<Capture>,
+    /// Whether it ended between its record and its name.
+    ended: bool,
+}
+
 /// The profiler's version, the export's schema and the driver, as far as they are known.
-fn profiler_words(nsys: &Nsys, captures: &[Captured]) -> String {
+fn profiler_words(nsys: &Nsys, first: &Captured) -> String {
     let mut words = nsys.version.clone();
-    let first = captures.first();
-    if let Some(version) = first.and_then(|done| done.schema_version.as_ref()) {
+    if let Some(version) = &first.schema_version {
         words.push_str(&format!(", export schema {version}"));
     }
-    if let Some(driver) = first.and_then(|done| done.driver.as_ref()) {
+    if let Some(driver) = &first.driver {
         words.push_str(&format!(", {driver}"));
     }
     words
@@ -201,6 +251,19 @@ struct Step {
     index: u32,
 }
 
+impl Step {
+    fn name(&self) -> String {
+        format!("{}-{}-{}", self.case.name, self.implementation, self.index)
+    }
+
+    /// Whether `capture` is the one that this step makes.
+    fn is(&self, capture: &Capture) -> bool {
+        capture.operation == self.case.name
+            && capture.implementation == self.implementation
+            && capture.index == self.index
+    }
+}
+
 impl<'a> Plan<'a> {
     fn new(options: &'a Options) -> Result<Self, Error> {
         let root = &options.root;
@@ -221,27 +284,8 @@ impl<'a> Plan<'a> {
         check_name(&namespace).map_err(|invalid| invalid.under("--namespace"))?;
         let cases = cases(&experiment, options.operations.as_deref())?;
         let implementations = implementations(&experiment, options.implementations.as_deref())?;
-        if !options.inputs.is_dir() {
-            return Err(Invalid::new(
-                "--inputs",
-                format!("{}, which is no directory", options.inputs.display()),
-                "the directory of input files",
-            )
-            .help(format!(
-                "write them with `mage-harness inputs --experiment {} --output DIR`",
-                experiment.name
-            ))
-            .into());
-        }
-        if !options.harness.is_file() {
-            return Err(Invalid::new(
-                "--harness",
-                format!("{}, which is no file", options.harness.display()),
-                "the program mage-harness",
-            )
-            .help("build it with `cargo build --release -p mage-harness`, or name it")
-            .into());
-        }
+        check_inputs(&options.inputs, &experiment)?;
+        check_harness(&options.harness)?;
         let mut steps = Vec::new();
         for index in 1..=protocol.captures {
             for case in &cases {
@@ -273,6 +317,108 @@ impl<'a> Plan<'a> {
             steps,
             experiment,
         })
+    }
+
+    /// The record of the profile as it begins.
+    fn profile(&self, nsys: &Nsys, build: Build) -> Profile {
+        let now = now();
+        Profile {
+            schema: PROFILE_SCHEMA.to_string(),
+            namespace: self.namespace.clone(),
+            experiment: self.experiment.name.clone(),
+            experiment_sha256: self.experiment_sha256.clone(),
+            started: now.clone(),
+            finished: now,
+            command: self.options.command.clone(),
+            capture_iterations: self.iterations,
+            warmup: self.warmup,
+            captures: self.captures,
+            implementations: self.implementations.clone(),
+            profiler: nsys.version.clone(),
+            build,
+            target_sha256: self.target_sha256.clone(),
+            resumed: Vec::new(),
+        }
+    }
+
+    /// What `directory` holds of the plan; none where the run ended before it captured anything.
+    fn left(&self, directory: &Path, now: &Profile) -> Result<Option<Left>, Error> {
+        remove_cut_writes(directory, &[BEGUN, PROFILE, CAPTURES])?;
+        let files: Vec<String> = self
+            .steps
+            .iter()
+            .map(|s| format!("{}.json", s.name()))
+            .collect();
+        let captured = directory.join(CAPTURES);
+        if captured.exists() {
+            let known: Vec<&str> = files.iter().map(String::as_str).collect();
+            remove_cut_writes(&captured, &known)?;
+        }
+        let whole: Vec<(&Step, PathBuf)> = self
+            .steps
+            .iter()
+            .zip(&files)
+            .map(|(step, file)| (step, captured.join(file)))
+            .filter(|(_, path)| path.is_file())
+            .collect();
+        let ended = directory.join(PROFILE).is_file();
+        let path = directory.join(if ended { PROFILE } else { BEGUN });
+        let again = "remove the directory and start again";
+        if !path.is_file() {
+            return match whole.first() {
+                None => Ok(None),
+                Some((step, _)) => Err(Invalid::new(
+                    BEGUN,
+                    format!("none, and a capture of {}", step.name()),
+                    "the record that every profile begins with",
+                )
+                .help(again)
+                .in_file(directory)
+                .into()),
+            };
+        }
+        let mut profile: Profile = store::read_json(&path)?;
+        profile.check().map_err(|invalid| invalid.in_file(&path))?;
+        // What the profiler's reports say of themselves is known only at the end.
+        let version = match profile.profiler.split_once(", export schema ") {
+            Some((version, _)) => version.to_string(),
+            None => profile.profiler.clone(),
+        };
+        let begun = Profile {
+            profiler: version,
+            ..profile.clone()
+        };
+        same_session(&begun, now).map_err(|invalid| invalid.in_file(&path))?;
+        let mut captures = Vec::new();
+        for (step, path) in &whole {
+            let capture: Capture = store::read_json(path)?;
+            let right = capture.check().and_then(|()| capture.check_in(&profile));
+            right.map_err(|invalid| invalid.help(again).in_file(path))?;
+            if !step.is(&capture) || capture.dims != step.case.dims {
+                let found = format!("{} {:?}", capture.operation, capture.dims);
+                let expected = format!("{} {:?}", step.name(), step.case.dims);
+                let other = Invalid::new("", found, expected).help(again);
+                return Err(other.in_file(path).into());
+            }
+            captures.push(capture);
+        }
+        if ended && whole.len() < self.steps.len() {
+            let found = format!("{} of {} captures", whole.len(), self.steps.len());
+            let missing = Invalid::new(CAPTURES, found, "all, where there is profile.json");
+            return Err(missing.help(again).in_file(directory).into());
+        }
+        if !ended {
+            profile.resumed.push(Resumed {
+                at: mage_workspace::now(),
+                command: self.options.command.clone(),
+                kept: whole.iter().map(|(step, _)| step.name()).collect(),
+            });
+        }
+        Ok(Some(Left {
+            profile,
+            captures,
+            ended,
+        }))
     }
 
     /// Makes one capture and writes it below `partial`.
@@ -313,7 +459,7 @@ impl<'a> Plan<'a> {
                 source: Box::new(source),
             },
         })?;
-        let path = partial.join("captures").join(format!("{case}.json"));
+        let path = partial.join(CAPTURES).join(format!("{case}.json"));
         store::write_json(&path, &captured.capture)?;
         tell(Event::Done(&case, &captured));
         Ok(captured)
@@ -331,24 +477,56 @@ impl<'a> Plan<'a> {
         option("--iterations", self.iterations.to_string().into());
         option("--warmup", self.warmup.to_string().into());
         if let Some(python) = &self.options.python {
-            // A bare name is looked up in PATH.
-            let bare = python.components().count() == 1 && !python.is_absolute();
-            let python = if bare {
-                python.clone()
-            } else {
-                absolute(python)
-            };
-            option("--python", python.into());
+            option("--python", interpreter(python).into());
         }
         words
     }
 }
 
-fn absolute(path: &Path) -> PathBuf {
+pub(crate) fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-fn cases(experiment: &Experiment, wanted: Option<&[Operation]>) -> Result<Vec<Case>, Invalid> {
+/// The interpreter as the target is given it; a bare name is looked up in PATH.
+pub(crate) fn interpreter(python: &Path) -> PathBuf {
+    let bare = python.components().count() == 1 && !python.is_absolute();
+    match bare {
+        true => python.to_path_buf(),
+        false => absolute(python),
+    }
+}
+
+pub(crate) fn check_inputs(inputs: &Path, experiment: &Experiment) -> Result<(), Invalid> {
+    if inputs.is_dir() {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        "--inputs",
+        format!("{}, which is no directory", inputs.display()),
+        "the directory of input files",
+    )
+    .help(format!(
+        "write them with `mage-harness inputs --experiment {} --output DIR`",
+        experiment.name
+    )))
+}
+
+pub(crate) fn check_harness(harness: &Path) -> Result<(), Invalid> {
+    if harness.is_file() {
+        return Ok(());
+    }
+    Err(Invalid::new(
+        "--harness",
+        format!("{}, which is no file", harness.display()),
+        "the program mage-harness",
+    )
+    .help("build it with `cargo build --release -p mage-harness`, or name it"))
+}
+
+pub(crate) fn cases(
+    experiment: &Experiment,
+    wanted: Option<&[Operation]>,
+) -> Result<Vec<Case>, Invalid> {
     for operation in wanted.unwrap_or_default() {
         if experiment.case(*operation).is_none() {
             let known: Vec<&str> = experiment
@@ -371,7 +549,7 @@ fn cases(experiment: &Experiment, wanted: Option<&[Operation]>) -> Result<Vec<Ca
         .collect())
 }
 
-fn implementations(
+pub(crate) fn implementations(
     experiment: &Experiment,
     wanted: Option<&[String]>,
 ) -> Result<Vec<String>, Invalid> {

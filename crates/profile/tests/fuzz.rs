@@ -5,6 +5,7 @@
 mod common;
 
 use mage_profile::import::{Format, Summary, from_csv, read};
+use mage_profile::ncu::{self, Number};
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -18,6 +19,9 @@ static SQLITE: LazyLock<Vec<u8>> = LazyLock::new(|| {
 const REAL: &[u8] = include_bytes!("fixtures/h200-torch-sgemm.sqlite");
 const TRACE: &[u8] = include_bytes!("fixtures/h200-torch-sgemm.cuda_gpu_trace.stdout");
 const NAMES: &[u8] = include_bytes!("fixtures/05_nasty_names.csv");
+
+/// A table of `ncu`, hand-made.
+const COUNTERS: &str = "==PROF== Connected\n\"ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"a.sum\",\"b.pct\"\n\"\",\"\",\"\",\"\",\"byte\",\"%\"\n\"0\",\"void k<a, \"\"b\"\">(int)\",\"(32, 1, 1)\",\"(8, 2, 1)\",\"1,234,567\",\"12.5\"\n";
 
 /// Whatever is accepted has at least one kernel an iteration and a time above zero.
 fn believable(summary: &Summary) {
@@ -103,6 +107,39 @@ proptest! {
         match real {
             true => read_bytes(&edited(REAL, &edits, end), 10),
             false => read_bytes(&edited(&SQLITE, &edits, end), common::ITERATIONS),
+        }
+    }
+
+    #[test]
+    fn a_damaged_table_of_counters_is_read_or_refused(edits in edits(), end in 0.0..1.0) {
+        let bytes = edited(COUNTERS.as_bytes(), &edits, end);
+        let Ok(rows) = ncu::rows(&String::from_utf8_lossy(&bytes)) else { return Ok(()) };
+        for row in rows {
+            prop_assert!(!row.name.is_empty());
+            for cell in row.cells.values() {
+                let _ = ncu::number(&cell.text, &cell.unit);
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_with_separators_is_that_number(value in 0u64..1 << 53) {
+        let digits = value.to_string();
+        let head = digits.len() % 3;
+        let mut groups: Vec<&str> = digits.as_bytes()[head..].chunks(3).map(|g| std::str::from_utf8(g).unwrap()).collect();
+        if head > 0 {
+            groups.insert(0, &digits[..head]);
+        }
+        prop_assert_eq!(ncu::number(&groups.join(","), "byte"), Ok(Number::Read(value as f64, "byte".into())));
+    }
+
+    #[test]
+    fn any_cell_is_a_number_none_or_refused_and_never_a_silent_zero(text in "[0-9.,eEna/ -]{0,12}", unit in "[KMGTa-z/%]{0,12}") {
+        if let Ok(Number::Read(value, _)) = ncu::number(&text, &unit) {
+            prop_assert!(value.is_finite() && value >= 0.0);
+            let significant = text.split(['e', 'E']).next().unwrap_or_default();
+            let zero = !significant.contains(|c: char| c.is_ascii_digit() && c != '0');
+            prop_assert!(zero || value > 0.0 || text.contains(['e', 'E']), "{}: {}", text, value);
         }
     }
 

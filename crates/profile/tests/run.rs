@@ -844,3 +844,148 @@ fn the_program_prints_a_table_and_keeps_its_streams_apart() {
     let profile: Profile = store::read_json(&workspace.path("out/p/profile.json")).unwrap();
     assert_eq!(profile.command[1..3], ["run", "--experiment=x-1"]);
 }
+
+/// Stops after `captures` captures; nothing is published then.
+fn stopped_after(workspace: &Workspace, options: &Options, captures: usize) -> String {
+    let stop = AtomicBool::new(false);
+    let mut done = 0;
+    let error = run(options, build(), &stop, &mut |event| {
+        if matches!(event, Event::Done(..)) {
+            done += 1;
+            stop.store(done == captures, std::sync::atomic::Ordering::Relaxed);
+        }
+    });
+    assert!(!workspace.path("artifacts/x-1-kernels-nsys").exists());
+    error.unwrap_err().to_string()
+}
+
+#[test]
+fn an_interrupted_profile_is_resumed_from_its_whole_captures() {
+    let workspace = Workspace::new();
+    let mut options = workspace.options();
+    options.command = vec!["mage-profile".to_string(), "run".to_string()];
+    stopped_after(&workspace, &options, 2);
+    let partial = workspace.path("artifacts/x-1-kernels-nsys.partial");
+    // What a kill leaves of a write.
+    std::fs::write(partial.join("captures/.writing-x"), "{").unwrap();
+    let kept = partial.join("captures/matmul-python-1.json");
+    let before = std::fs::read(&kept).unwrap();
+
+    let refusal = go(&options).unwrap_err().to_string();
+    assert!(refusal.contains("--resume"), "{refusal}");
+    options.resume = true;
+    let mut started = Vec::new();
+    let outcome = run(&options, build(), &AtomicBool::new(false), &mut |event| {
+        if let Event::Starts(case) = event {
+            started.push(case.to_string());
+        }
+    })
+    .unwrap();
+    assert_eq!(
+        started,
+        [
+            "matmul-rust-1",
+            "gelu-python-1",
+            "gelu-triton-1",
+            "gelu-rust-1"
+        ]
+    );
+    assert_eq!(outcome.captures.len(), 6);
+    assert_eq!(outcome.profile.resumed.len(), 1);
+    assert_eq!(
+        outcome.profile.resumed[0].kept,
+        ["matmul-python-1", "matmul-triton-1"]
+    );
+    let directory = workspace.path("artifacts/x-1-kernels-nsys");
+    let profile: Profile = store::read_json(&directory.join("profile.json")).unwrap();
+    assert_eq!(profile, outcome.profile);
+    assert!(
+        profile.profiler.contains("export schema"),
+        "{}",
+        profile.profiler
+    );
+    let names: Vec<_> = std::fs::read_dir(&directory).unwrap().collect();
+    assert_eq!(names.len(), 2, "profile.json and captures: {names:?}");
+    assert_eq!(
+        std::fs::read_dir(directory.join("captures"))
+            .unwrap()
+            .count(),
+        6
+    );
+    assert_eq!(
+        std::fs::read(directory.join("captures/matmul-python-1.json")).unwrap(),
+        before
+    );
+
+    let complete = go(&options).unwrap_err().to_string();
+    assert!(complete.contains("a run that is complete"), "{complete}");
+}
+
+#[test]
+fn a_profile_that_ended_before_it_had_its_name_gets_it() {
+    let workspace = Workspace::new();
+    let mut options = workspace.options();
+    let first = go(&options).unwrap();
+    let partial = workspace.path("artifacts/x-1-kernels-nsys.partial");
+    std::fs::rename(&first.directory, &partial).unwrap();
+    options.resume = true;
+    let again = go(&options).unwrap();
+    assert_eq!(
+        again.profile, first.profile,
+        "nothing ran, nothing is recorded"
+    );
+    assert_eq!(
+        workspace.private_directories().len(),
+        12,
+        "six captures, six exports"
+    );
+
+    std::fs::rename(&again.directory, &partial).unwrap();
+    std::fs::remove_file(partial.join("captures/gelu-rust-1.json")).unwrap();
+    let error = go(&options).unwrap_err().to_string();
+    assert!(error.contains("5 of 6 captures"), "{error}");
+    std::fs::remove_file(partial.join("profile.json")).unwrap();
+    let error = go(&options).unwrap_err().to_string();
+    assert!(
+        error.contains("begun.json: found none, and a capture of matmul-python-1"),
+        "{error}"
+    );
+    std::fs::remove_dir_all(partial.join("captures")).unwrap();
+    let outcome = go(&options).unwrap();
+    assert_eq!(
+        (outcome.captures.len(), outcome.profile.resumed.len()),
+        (6, 0)
+    );
+}
+
+#[test]
+fn a_profile_of_another_build_or_plan_is_not_resumed() {
+    let workspace = Workspace::new();
+    let mut options = workspace.options();
+    stopped_after(&workspace, &options, 1);
+    options.resume = true;
+    let other = Build {
+        binary_sha256: "1".repeat(64),
+        ..build()
+    };
+    let error = run(&options, other, &AtomicBool::new(false), &mut |_| {}).unwrap_err();
+    assert!(
+        error.to_string().contains("build.binary_sha256: found"),
+        "{error}"
+    );
+    options.captures = Some(2);
+    let error = go(&options).unwrap_err().to_string();
+    assert!(
+        error.contains("captures: found 2, expected 1, as when the run began"),
+        "{error}"
+    );
+    options.captures = None;
+    let path = workspace.path("artifacts/x-1-kernels-nsys.partial/captures/matmul-python-1.json");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"matmul\"", "\"gelu\"")).unwrap();
+    let error = go(&options).unwrap_err().to_string();
+    assert!(
+        error.contains("matmul-python-1.json") && error.contains("start again"),
+        "{error}"
+    );
+}

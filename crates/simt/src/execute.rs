@@ -44,8 +44,12 @@ kernels! {
     bias_gelu
     bias_gelu_broad
     bias_gelu_bulk
+    bias_gelu_exact
+    bias_gelu_few
+    bias_gelu_fine
     bias_gelu_flat
     bias_gelu_full
+    bias_gelu_mix
     bias_gelu_once
     bias_gelu_order
     bias_gelu_pair
@@ -55,7 +59,9 @@ kernels! {
     bias_gelu_rows
     bias_gelu_share
     bias_gelu_slab
+    bias_gelu_stream
     bias_gelu_strip
+    bias_gelu_swift
     bias_gelu_tall
     bias_gelu_two
     bias_gelu_wave
@@ -88,6 +94,7 @@ kernels! {
     matmul_wgmma_f16x3
     matmul_wgmma_f16x3_cluster
     matmul_wgmma_f16x3_stream
+    multiply_resident
     neighbor
     neighbor_block
     neighbor_direct
@@ -100,6 +107,7 @@ kernels! {
     triangle_async
     triangle_box
     triangle_cluster
+    triangle_groups
     triangle_halves
     triangle_masked
     triangle_octet

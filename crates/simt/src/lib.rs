@@ -39,8 +39,8 @@
 //!   of a warpgroup may still be reading: nothing has waited for it, or another thread has and no barrier lies between;
 //! - a bulk store or a product of a warpgroup that reads what a thread wrote with no later `fence_async_shared`;
 //! - a barrier that some threads of the block, or a shuffle or product that some lanes of the warp or warpgroup, never
-//!   reach: because they returned or because they wait at another place. This is stricter than the hardware, which lets
-//!   returned threads pass;
+//!   reach: because they returned, or because they wait at another place than the rest of their warp. This is stricter
+//!   than the hardware, which lets returned threads pass;
 //! - a wait at an mbarrier, or for the cluster, that can never end, with what it lacks;
 //! - a shuffle from a lane that a last, partial warp does not have, a block that the cluster does not have;
 //! - a panic of the kernel. Plain integer arithmetic wraps as on the device where overflow is not checked.

@@ -266,7 +266,14 @@ impl Blocks {
         if !states.iter().any(waits) || states.iter().any(others_may_come) {
             return Ok(false);
         }
-        self.agree(threads.clone())?;
+        // Warps may come to it from different places, as on the device; the lanes of a warp from one.
+        let together = states.iter().all(waits)
+            && states
+                .chunks(LANES)
+                .all(|warp| warp.iter().all(|lane| lane.meeting() == warp[0].meeting()));
+        if !together {
+            self.agree(threads.clone())?;
+        }
         let above_0 = |state: &State| matches!(state, State::Barrier { value, .. } if *value > 0);
         let any = self.states[threads.clone()].iter().any(above_0);
         self.states[threads].fill(State::Ready(any.into()));

@@ -132,7 +132,7 @@ fn what_ncu_does_not_say_is_refused_by_column() {
         ),
         (
             good.replace(OPCODES, "inst_executed"),
-            "sass__inst_executed_per_opcode: found the columns ID,",
+            "sass__inst_executed_per_opcode: found the columns Block Size,",
         ),
         (
             good.replace("\"Stream\"", &format!("\"{OPCODES}\"")),

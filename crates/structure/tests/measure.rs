@@ -6,8 +6,8 @@
 use mage_evidence::artifact::{Build, Device, SourceTree, TreeState};
 use mage_evidence::experiment::Experiment;
 use mage_kernels::objects::objects;
+use mage_profile::ncu::Ncu;
 use mage_structure::counters::measure::{Bench, measure};
-use mage_structure::counters::ncu::Ncu;
 use mage_structure::counters::stored;
 use mage_structure::report::selection;
 use std::os::unix::fs::PermissionsExt;

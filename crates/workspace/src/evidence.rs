@@ -2,7 +2,9 @@
 
 use crate::results as results_directory;
 use mage_evidence::Invalid;
+use mage_evidence::counters::{self, Counters};
 use mage_evidence::experiment::Experiment;
+use mage_evidence::ladder::{self, Ladder};
 use mage_evidence::profiles::{self, Profiles};
 use mage_evidence::results::{self, Results};
 use mage_evidence::store::{self, StoreError};
@@ -16,7 +18,9 @@ pub struct Evidence {
     pub results: Results,
     /// Kernel rows, where the namespace has them.
     pub profiles: Option<Profiles>,
-    /// Both, reduced to what is shown.
+    /// Every variant beside its parent, where the namespace has a ladder.
+    pub ladder: Option<Ladder>,
+    /// Samples and kernel rows, reduced to what is shown.
     pub summary: Summary,
 }
 
@@ -47,12 +51,33 @@ impl Evidence {
             false => None,
         };
         let summary = Summary::of(&results, profiles.as_ref()).map_err(|e| e.in_file(&file))?;
+        let file = directory.join(ladder::FILE);
+        let ladder = match file.exists() {
+            true => Some(read_ladder(&file, namespace)?),
+            false => None,
+        };
         Ok(Self {
             results,
             profiles,
+            ladder,
             summary,
         })
     }
+}
+
+/// The checked hardware counters of a namespace; none where it has none.
+///
+/// # Errors
+/// [`StoreError`] naming the file and the field.
+pub fn counters(root: &Path, namespace: &str) -> Result<Option<Counters>, StoreError> {
+    let file = results_directory(root, namespace).join(counters::FILE);
+    if !file.exists() {
+        return Ok(None);
+    }
+    let counters: Counters = store::read_json(&file)?;
+    counters.check().map_err(|e| e.in_file(&file))?;
+    same_namespace(Some(&counters.provenance.namespace), namespace, &file)?;
+    Ok(Some(counters))
 }
 
 /// Names of all namespaces with evidence below `root`, sorted.
@@ -127,6 +152,13 @@ fn read_profiles(file: &Path, namespace: &str, results: &Results) -> Result<Prof
         .into());
     }
     Ok(profiles)
+}
+
+fn read_ladder(file: &Path, namespace: &str) -> Result<Ladder, StoreError> {
+    let ladder: Ladder = store::read_json(file)?;
+    ladder.check().map_err(|e| e.in_file(file))?;
+    same_namespace(Some(&ladder.provenance.namespace), namespace, file)?;
+    Ok(ladder)
 }
 
 fn same_namespace(found: Option<&str>, expected: &str, file: &Path) -> Result<(), StoreError> {

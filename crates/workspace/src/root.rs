@@ -42,6 +42,22 @@ pub fn profile_artifacts(root: &Path, namespace: &str) -> PathBuf {
         .join(format!("{namespace}-kernels-nsys"))
 }
 
+/// `artifacts/<ns>-kernels-ncu`, what the profiler leaves of hardware counters.
+pub fn counter_artifacts(root: &Path, namespace: &str) -> PathBuf {
+    root.join("artifacts")
+        .join(format!("{namespace}-kernels-ncu"))
+}
+
+/// `artifacts/<ns>-ladder`, what the profiler leaves of every variant.
+pub fn ladder_artifacts(root: &Path, namespace: &str) -> PathBuf {
+    root.join("artifacts").join(format!("{namespace}-ladder"))
+}
+
+/// `docs/ladder/<ns>.md`, the ladder told from the evidence.
+pub fn ladder_page(root: &Path, namespace: &str) -> PathBuf {
+    root.join("docs/ladder").join(format!("{namespace}.md"))
+}
+
 /// `docs/assets/results/<ns>`, the evidence.
 pub fn results(root: &Path, namespace: &str) -> PathBuf {
     root.join("docs/assets/results").join(namespace)

@@ -5,8 +5,8 @@ use crate::{programs, python};
 use anyhow::{Context, bail};
 use mage_evidence::experiment::Experiment;
 use mage_kernels::launch::Gpu;
-use mage_profile::find;
-use std::path::Path;
+use mage_profile::{find, ncu};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Checks the host, then harness, profile, export, plot. Returns the namespace.
@@ -20,13 +20,20 @@ pub fn measure(
         Some(namespace) => namespace.clone(),
         None => default_namespace(&experiment.name, &gpu.name()?, &mage_workspace::now()),
     };
-    for taken in [
+    let measured = [
         mage_workspace::artifacts(root, &namespace),
         mage_workspace::profile_artifacts(root, &namespace),
+    ];
+    let counted = mage_workspace::counter_artifacts(root, &namespace);
+    let made = [
         mage_workspace::results(root, &namespace),
         mage_workspace::figures(root, &namespace),
         mage_workspace::pages(root, &namespace),
-    ] {
+    ];
+    // What is measured may be there for one that is resumed; what is made from it is the last thing to appear.
+    let allowed = if arguments.resume { 2 } else { 0 };
+    let new = (!arguments.resume).then_some(&counted);
+    for taken in measured.iter().skip(allowed).chain(new).chain(&made) {
         if taken.exists() {
             bail!(
                 "{}: found a run of this name, expected none; choose another --namespace",
@@ -34,9 +41,18 @@ pub fn measure(
             );
         }
     }
+    let steps = measured.map(|directory| Step::of(&directory, arguments.resume));
     let nsys = find::find(arguments.nsys.as_deref())
         .map_err(|error| anyhow::anyhow!("{error}"))
         .context("kernel times need Nsight Systems; `cargo xtask doctor` says more")?;
+    let ncu = match arguments.counters {
+        true => Some(
+            ncu::find(arguments.ncu.as_deref())
+                .map_err(anyhow::Error::msg)
+                .context("--counters needs Nsight Compute; `cargo xtask doctor` says more")?,
+        ),
+        false => None,
+    };
     programs::build(root)?;
     let python = python::prepare(root, arguments.python.as_deref())?;
     println!(
@@ -46,44 +62,41 @@ pub fn measure(
     );
 
     let harness = programs::path("mage-harness")?;
-    programs::run(
-        Command::new(&harness)
+    let common = |program: &Path, step: Step| {
+        let mut command = Command::new(program);
+        command
             .current_dir(root)
-            .args([
-                "run",
-                "--experiment",
-                &experiment.name,
-                "--namespace",
-                &namespace,
-            ])
-            .arg("--python")
-            .arg(&python),
-    )?;
-    programs::run(
-        Command::new(programs::path("mage-profile")?)
-            .current_dir(root)
-            .args([
-                "run",
-                "--experiment",
-                &experiment.name,
-                "--namespace",
-                &namespace,
-            ])
-            .arg("--inputs")
-            .arg(mage_workspace::artifacts(root, &namespace).join("inputs"))
-            .arg("--harness")
-            .arg(&harness)
+            .args(["run", "--experiment", &experiment.name])
+            .args(["--namespace", &namespace])
             .arg("--python")
             .arg(&python)
+            .args((step == Step::Resume).then_some("--resume"));
+        command
+    };
+    if steps[0] != Step::Done {
+        programs::run(&mut common(&harness, steps[0]))?;
+    }
+    if steps[1] != Step::Done {
+        let mut profile = common(&programs::path("mage-profile")?, steps[1]);
+        profile
+            .arg("--inputs")
+            .arg(measured_inputs(root, &namespace))
+            .arg("--harness")
+            .arg(&harness)
             .arg("--nsys")
-            .arg(&nsys.path),
-    )
-    .with_context(|| {
-        format!(
-            "the samples of {namespace} are whole and kept; go on with: mage-profile run --experiment {} --namespace {namespace} --inputs artifacts/{namespace}-kernels/inputs, then mage-export --namespace {namespace}, then mage-plot --namespace {namespace}",
-            experiment.name
-        )
-    })?;
+            .arg(&nsys.path);
+        programs::run(&mut profile).with_context(|| {
+            format!(
+                "the samples of {namespace} are whole and kept; go on with: cargo xtask reproduce --experiment {} --namespace {namespace} --resume",
+                experiment.name
+            )
+        })?;
+    }
+    if let Some(ncu) = ncu
+        && !counted.exists()
+    {
+        counters(root, experiment, &namespace, &ncu.path, &harness, &python)?;
+    }
     let evidence = mage_export::evidence(root, &namespace)?;
     mage_export::write(root, &evidence)?;
     let outputs = mage_plot::draw(root, &namespace)?;
@@ -97,6 +110,63 @@ pub fn measure(
         page(&namespace)
     );
     Ok(namespace)
+}
+
+/// The hardware counters of what was just measured.
+fn counters(
+    root: &Path,
+    experiment: &Experiment,
+    namespace: &str,
+    ncu: &Path,
+    harness: &Path,
+    python: &Path,
+) -> anyhow::Result<()> {
+    programs::run(
+        Command::new(programs::path("mage-profile")?)
+            .current_dir(root)
+            .args(["counters", "--experiment", &experiment.name])
+            .args(["--namespace", namespace])
+            .arg("--inputs")
+            .arg(measured_inputs(root, namespace))
+            .arg("--harness")
+            .arg(harness)
+            .arg("--python")
+            .arg(python)
+            .arg("--ncu")
+            .arg(ncu),
+    )
+    .with_context(|| {
+        format!(
+            "samples and captures of {namespace} are whole and kept; go on without counters: mage-export --namespace {namespace}, then mage-plot --namespace {namespace}"
+        )
+    })
+}
+
+fn measured_inputs(root: &Path, namespace: &str) -> PathBuf {
+    mage_workspace::artifacts(root, namespace).join("inputs")
+}
+
+/// What is to be done about one of the directories that are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It is whole.
+    Done,
+    /// An interrupted run left a part of it.
+    Resume,
+    /// Nothing is there.
+    Start,
+}
+
+impl Step {
+    fn of(directory: &Path, resume: bool) -> Self {
+        let mut partial = directory.as_os_str().to_owned();
+        partial.push(".partial");
+        match resume {
+            true if directory.exists() => Self::Done,
+            true if Path::new(&partial).exists() => Self::Resume,
+            _ => Self::Start,
+        }
+    }
 }
 
 fn page(namespace: &str) -> String {
@@ -117,6 +187,22 @@ fn default_namespace(experiment: &str, device: &str, now: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_resumed_reproduction_does_what_is_left() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        std::fs::create_dir(at("whole")).unwrap();
+        std::fs::create_dir(at("cut.partial")).unwrap();
+        assert_eq!(Step::of(&at("whole"), true), Step::Done);
+        assert_eq!(Step::of(&at("cut"), true), Step::Resume);
+        assert_eq!(Step::of(&at("new"), true), Step::Start);
+        assert_eq!(
+            Step::of(&at("cut"), false),
+            Step::Start,
+            "refused by the program itself"
+        );
+    }
 
     #[test]
     fn namespaces_name_experiment_device_and_date() {

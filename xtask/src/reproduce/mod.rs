@@ -20,6 +20,9 @@ pub struct Arguments {
     /// When replaying: the experiment's own by default.
     #[arg(long)]
     namespace: Option<String>,
+    /// Go on with a measurement of this --namespace that was interrupted: what is whole of it is kept.
+    #[arg(long, requires = "namespace", conflicts_with = "replay")]
+    resume: bool,
     /// Replay also where there is a GPU.
     #[arg(long)]
     replay: bool,
@@ -29,6 +32,12 @@ pub struct Arguments {
     /// Nsight Systems' nsys; found by default.
     #[arg(long)]
     nsys: Option<PathBuf>,
+    /// When measuring: also read hardware counters, with Nsight Compute.
+    #[arg(long)]
+    counters: bool,
+    /// Nsight Compute's ncu; found by default.
+    #[arg(long, requires = "counters")]
+    ncu: Option<PathBuf>,
 }
 
 /// Measures or replays, and prints the table.

@@ -6,8 +6,11 @@
 //! Durations here are of kernels that run under Nsight Compute, each alone and several times over. They relate the
 //! counters of one launch to each other and are no kernel times.
 
+pub mod artifact;
 mod bound;
 mod derive;
+pub mod metrics;
+mod show;
 
 pub use bound::{BOUND_SHARE, Bound, BoundBy, Levels};
 pub use derive::{bound_of, derive, kernel_bound, limits, position, totals};

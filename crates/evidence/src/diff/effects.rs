@@ -95,6 +95,13 @@ struct Case {
     apart: Option<String>,
 }
 
+impl Case {
+    /// Which operation in which implementation.
+    fn of(&self) -> (Operation, &str) {
+        (self.operation, &self.implementation)
+    }
+}
+
 impl Comparison<'_> {
     /// All rows, and the floors of all controls together.
     pub fn rows(&self) -> Result<(Vec<Row>, BTreeMap<Quantity, Floor>), Invalid> {
@@ -252,7 +259,7 @@ impl Comparison<'_> {
                 verdict: effect.verdict,
             } = judged;
         }
-        effect.settle = settle(&effect.verdict, quantity, self.a, self.b);
+        effect.settle = settle(&effect.verdict, quantity, case.of(), self.a, self.b);
         Ok(Some(effect))
     }
 
@@ -287,7 +294,7 @@ impl Comparison<'_> {
         (effect.a, effect.b) = (Some(of_a), Some(of_b));
         effect.ratio = Some(stats::single(of_a, of_b, quantity.unit())?);
         effect.verdict = Verdict::Inconclusive(Reason::TwoGpus);
-        effect.settle = settle(&effect.verdict, quantity, self.a, self.b);
+        effect.settle = settle(&effect.verdict, quantity, case.of(), self.a, self.b);
         Ok(Some(effect))
     }
 }

@@ -18,7 +18,8 @@ mod status;
 
 pub use causes::{Causes, Fact, Files};
 pub use effects::{Effect, Row};
-pub use policy::{FailOn, Outcome, margin};
+pub use policy::{FailOn, Outcome, Percent};
+pub use show::Lines;
 pub(crate) use show::signed;
 pub use side::{Kernels, Side, Spans};
 pub use status::{Basis, Standing, Status};

@@ -79,17 +79,27 @@ impl FailOn {
     }
 }
 
-/// `1%`, `1`, `0.5%`: a margin in percent, as a part of 1.
-///
-/// # Errors
-/// What was found and what was expected.
-pub fn margin(text: &str) -> Result<f64, String> {
-    let number = text.strip_suffix('%').unwrap_or(text);
-    match number.parse::<f64>() {
-        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err(format!(
-            "found {text:?}, expected percent from 0 to 100, such as 1%"
-        )),
+/// A part of 1 that is written in percent: `1%`, `1`, `0.5%`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Percent(pub f64);
+
+impl fmt::Display for Percent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}%", (self.0 * 1e8).round() / 1e6)
+    }
+}
+
+impl FromStr for Percent {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.strip_suffix('%').unwrap_or(text);
+        match number.parse::<f64>() {
+            Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(Self(percent / 100.0)),
+            _ => Err(format!(
+                "found {text:?}, expected percent from 0 to 100, such as 1%"
+            )),
+        }
     }
 }
 
@@ -119,10 +129,15 @@ mod tests {
 
     #[test]
     fn margins_are_percent() {
-        assert_eq!(margin("1%").unwrap(), 0.01);
-        assert_eq!(margin("2.5").unwrap(), 0.025);
+        let parsed = |text: &str| text.parse::<Percent>().map(|percent| percent.0);
+        assert_eq!(parsed("1%").unwrap(), 0.01);
+        assert_eq!(parsed("2.5").unwrap(), 0.025);
         for bad in ["", "%", "-1%", "101%", "NaN", "one"] {
-            assert!(margin(bad).is_err(), "{bad}");
+            assert!(parsed(bad).is_err(), "{bad}");
+        }
+        for (part, text) in [(0.01, "1%"), (0.003, "0.3%"), (0.0, "0%")] {
+            assert_eq!(Percent(part).to_string(), text);
+            assert_eq!(parsed(text).unwrap(), part);
         }
     }
 }

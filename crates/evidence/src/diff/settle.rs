@@ -1,14 +1,32 @@
 //! The command that would settle what a comparison leaves open.
 
 use super::{Quantity, Side};
+use crate::operation::Operation;
 use crate::stats::MIN_UNITS;
 use crate::verdict::{Reason, Verdict};
 
-/// The command, where one would help.
-pub(super) fn settle(verdict: &Verdict, quantity: Quantity, a: &Side, b: &Side) -> Option<String> {
+/// The command, where one would help; `case` is the operation and implementation.
+pub(super) fn settle(
+    verdict: &Verdict,
+    quantity: Quantity,
+    case: (Operation, &str),
+    a: &Side,
+    b: &Side,
+) -> Option<String> {
     let Verdict::Inconclusive(reason) = verdict else {
         return None;
     };
+    // Two variants in one session are their own controls, and pairs are narrower than runs.
+    let one_session = (quantity == Quantity::EventSpan)
+        .then(|| one_session(case, a, b))
+        .flatten();
+    if let (
+        Some(command),
+        Reason::NoControl | Reason::TooFew(_) | Reason::TooWide { .. } | Reason::BelowFloor { .. },
+    ) = (one_session, reason)
+    {
+        return Some(command);
+    }
     Some(match reason {
         // One experiment on two GPUs is all that there is to measure.
         Reason::TwoGpus if a.experiment() == b.experiment() => return None,
@@ -37,6 +55,22 @@ pub(super) fn settle(verdict: &Verdict, quantity: Quantity, a: &Side, b: &Side) 
             Quantity::KernelTime => captures(a, b),
             Quantity::EventSpan => rounds(a, b),
         },
+    })
+}
+
+/// The comparison of two kernel variants in one session, where the sides ran two.
+fn one_session(
+    (operation, implementation): (Operation, &str),
+    a: &Side,
+    b: &Side,
+) -> Option<String> {
+    let of_a = a.variant(operation, implementation)?;
+    let of_b = b.variant(operation, implementation)?;
+    (of_a != of_b).then(|| {
+        let experiment = b.experiment();
+        format!(
+            "cargo run --release -p mage-harness -- ab --experiment {experiment} --op {operation} --a {of_a} --b {of_b}"
+        )
     })
 }
 

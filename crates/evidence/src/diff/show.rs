@@ -78,11 +78,11 @@ impl Diff {
     }
 
     fn causes(&self, format: &Format, out: &mut String) {
-        let (changed, same, silent) = sorted(&self.causes);
+        let lines = self.causes.lines();
         for (title, lines) in [
-            ("What changed", changed),
-            ("What is the same", same),
-            ("What one side does not record", silent),
+            ("What changed", lines.changed),
+            ("What is the same", lines.same),
+            ("What one side does not record", lines.silent),
         ] {
             if lines.is_empty() {
                 continue;
@@ -205,8 +205,25 @@ struct Format {
     code: &'static str,
 }
 
-/// Lines of what changed, what is the same and what is not recorded.
-fn sorted(causes: &Causes) -> (Vec<String>, Vec<String>, Vec<String>) {
+impl Causes {
+    /// In words: one line a fact or group of files.
+    pub fn lines(&self) -> Lines {
+        lines(self)
+    }
+}
+
+/// Causes in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lines {
+    /// What differs.
+    pub changed: Vec<String>,
+    /// What is the same on both sides.
+    pub same: Vec<String>,
+    /// What one side alone records.
+    pub silent: Vec<String>,
+}
+
+fn lines(causes: &Causes) -> Lines {
     let (mut changed, mut same) = (Vec::new(), Vec::new());
     let mut silent: Vec<(&str, Vec<String>)> = Vec::new();
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "not recorded".into());
@@ -269,7 +286,11 @@ fn sorted(causes: &Causes) -> (Vec<String>, Vec<String>, Vec<String>) {
         .into_iter()
         .map(|(side, labels)| format!("in {side} alone: {}", labels.join(", ")))
         .collect();
-    (changed, same, silent)
+    Lines {
+        changed,
+        same,
+        silent,
+    }
 }
 
 fn cells(row: &Row, effect: &Effect) -> Vec<String> {

@@ -52,7 +52,8 @@ mod simulation;
 pub use floor::{Floor, MIN_CONTROLS};
 pub use looks::{LOOK_LEVEL, LOOKS, next_look};
 pub use ratio::{
-    MIN_UNITS, Ratio, TooFew, Unit, paired, paired_in_cycles, paired_in_cycles_at, single, unpaired,
+    MIN_UNITS, Ratio, TooFew, Unit, interval, paired, paired_in_cycles, paired_in_cycles_at,
+    single, unpaired,
 };
 pub use summary::{geometric_mean, mean, median, range};
 pub use tick::{NOMINAL_TICK_US, tick};

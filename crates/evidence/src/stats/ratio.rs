@@ -179,6 +179,21 @@ fn of_differences(differences: &[f64], unit: Unit, level: f64) -> Result<Ratio, 
     })
 }
 
+/// Interval of the typical time of independent units: of their geometric mean, by Student's t on the logarithm.
+///
+/// # Errors
+/// [`Invalid`] on a time that is not finite and above 0. The inner error says that there are too few.
+pub fn interval(times: &[f64], unit: Unit) -> Result<Result<(f64, f64), TooFew>, Invalid> {
+    let logs = logs(times)?;
+    let found = logs.len();
+    if found < MIN_UNITS {
+        return Ok(Err(TooFew { unit, found }));
+    }
+    let half = half_width(squared_error(&logs)?, student_t((found - 1) as f64));
+    let middle = mean(&logs)?;
+    Ok(Ok(((middle - half).exp(), (middle + half).exp())))
+}
+
 /// Units that agree leave nothing to divide by: their interval is a point.
 fn half_width(squared_error: f64, quantile: f64) -> f64 {
     if squared_error > 0.0 {
@@ -220,6 +235,28 @@ mod tests {
         let ratio = paired(&[1.0; 3], &b, Unit::Round).unwrap();
         assert!((ratio.log - 0.2).abs() < 1e-12);
         assert!((ratio.half.unwrap() - 4.302_65 * 0.1 / 3f64.sqrt()).abs() < 1e-5);
+    }
+
+    /// By hand: logarithms 0.1, 0.2, 0.3 of microseconds; standard error 0.1/sqrt(3), t of 2 is 4.303.
+    #[test]
+    fn one_side_has_an_interval_too() {
+        let times = [0.1f64, 0.2, 0.3].map(f64::exp);
+        let (low, high) = interval(&times, Unit::Capture).unwrap().unwrap();
+        let half = 4.302_65 * 0.1 / 3f64.sqrt();
+        assert!((low.ln() - (0.2 - half)).abs() < 1e-5);
+        assert!((high.ln() - (0.2 + half)).abs() < 1e-5);
+        assert_eq!(
+            interval(&[2.0; 3], Unit::Capture).unwrap(),
+            Ok((2f64.ln().exp(), 2f64.ln().exp()))
+        );
+        assert_eq!(
+            interval(&times[..2], Unit::Capture)
+                .unwrap()
+                .unwrap_err()
+                .found,
+            2
+        );
+        assert!(interval(&[1.0, 0.0, 1.0], Unit::Capture).is_err());
     }
 
     /// By hand: variances 0.01 and 0.04 over 3, squared errors 1/300 and 4/300, freedom 2 * 25 / 17.

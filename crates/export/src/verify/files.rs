@@ -2,6 +2,7 @@
 
 use super::finding::altered;
 use super::{ARTIFACTS, Kind, Places, Proved, RESULTS, Report};
+use mage_evidence::calibration::PREFIX as STUDY;
 use mage_evidence::{hash, store};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,13 +53,14 @@ pub fn entries(root: &Path, directory: &Path) -> anyhow::Result<Vec<(String, boo
     Ok(names)
 }
 
-/// Start of the name of a directory of hardware counters, which are no namespace's.
-const COUNTERS: &str = "structure-";
+/// Start of the name of a directory of hardware counters of variants, which are no namespace's.
+pub const COUNTERS: &str = "structure-";
 
 /// The namespace whose artifacts a directory of this name holds.
 pub fn namespace_of(directory: &str) -> Option<&str> {
     directory
         .strip_suffix("-kernels-nsys")
+        .or_else(|| directory.strip_suffix("-kernels-ncu"))
         .or_else(|| directory.strip_suffix("-kernels"))
 }
 
@@ -71,16 +73,13 @@ pub fn beside(root: &Path, report: &mut Report) -> anyhow::Result<()> {
                 "{}: an unfinished run, not looked at",
                 path.display()
             ));
-        } else if is_directory && name.starts_with(COUNTERS) {
-            report.notes.push(format!(
-                "{}: hardware counters, proved by `cargo xtask structure --check`",
-                path.display()
-            ));
+        } else if is_directory && (name.starts_with(COUNTERS) || name.starts_with(STUDY)) {
+            // No namespace's: `beside` looks at them.
         } else if !is_directory || namespace_of(&name).is_none() {
             report.add(
                 Kind::Extra,
                 path,
-                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys), expected none; remove it",
+                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-kernels-ncu), no study's (calibration-*) and no counters (structure-*), expected none; remove it",
             );
         }
     }
@@ -104,32 +103,23 @@ pub fn account(
     report: &mut Report,
 ) -> anyhow::Result<Read> {
     let mut read = Read::default();
-    for (evidence, artifacts) in [
+    let mut pairs = vec![
         (&places.results_file, &places.events),
         (&places.profiles_file, &places.captures),
-    ] {
-        let named = named(root, evidence, &mut read, report);
-        for (name, expected) in named.iter().flatten() {
-            let path = artifacts.join(name);
-            if is_outside(name) {
-                report.add(
-                    Kind::Path,
-                    evidence,
-                    format!("artifacts_sha256: found {name:?}, expected a path below the artifact directory"),
-                );
-                continue;
-            }
-            artifact(root, evidence, &path, expected, &mut read, proved, report);
-        }
-        if let Some(named) = &named {
-            extra(root, artifacts, named, report)?;
-        }
+    ];
+    // Counters may be absent, but not one without the other.
+    if root.join(&places.counters_file).exists() || root.join(&places.counted).exists() {
+        pairs.push((&places.counters_file, &places.counted));
+    }
+    let known: Vec<&PathBuf> = pairs.iter().map(|(evidence, _)| *evidence).collect();
+    for (evidence, artifacts) in pairs {
+        let hashes = "/provenance/artifacts_sha256";
+        artifacts_of(root, evidence, hashes, artifacts, &mut read, proved, report)?;
     }
     if let Some(directory) = places.results_file.parent() {
-        let known = [&places.results_file, &places.profiles_file];
         for (path, plain) in walk(root, directory)? {
             if !known.contains(&&path) {
-                report.add(Kind::Extra, path, "found a file that is no evidence, expected the two evidence files alone; remove it");
+                report.add(Kind::Extra, path, "found a file that is no evidence, expected the evidence files alone; remove it");
             } else if !plain {
                 report.add(Kind::NotAFile, path, "found a link, expected a plain file");
             }
@@ -138,10 +128,43 @@ pub fn account(
     Ok(read)
 }
 
+/// Reads an evidence file, compares the hashes of the artifacts that it names at the JSON pointer `hashes`, and finds
+/// what it does not name.
+pub fn artifacts_of(
+    root: &Path,
+    evidence: &Path,
+    hashes: &str,
+    artifacts: &Path,
+    read: &mut Read,
+    proved: &mut Proved,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let named = named(root, evidence, hashes, read, report);
+    for (name, expected) in named.iter().flatten() {
+        if is_outside(name) {
+            report.add(
+                Kind::Path,
+                evidence,
+                format!(
+                    "artifacts_sha256: found {name:?}, expected a path below the artifact directory"
+                ),
+            );
+            continue;
+        }
+        let path = artifacts.join(name);
+        artifact(root, evidence, &path, expected, read, proved, report);
+    }
+    match &named {
+        Some(named) => extra(root, artifacts, named, report),
+        None => Ok(()),
+    }
+}
+
 /// Reads an evidence file; the artifacts it names with their hashes, where it can be read that far.
 fn named(
     root: &Path,
     evidence: &Path,
+    hashes: &str,
     read: &mut Read,
     report: &mut Report,
 ) -> Option<BTreeMap<String, String>> {
@@ -151,7 +174,7 @@ fn named(
             report.add(
                 Kind::Missing,
                 evidence,
-                "found no such file, expected the evidence of the namespace; run mage-export --namespace",
+                "found no such file, expected the evidence made from the artifacts; run mage-export --namespace, or cargo xtask calibrate",
             );
             return None;
         }
@@ -172,7 +195,7 @@ fn named(
         }
     };
     let artifacts = value
-        .pointer("/provenance/artifacts_sha256")
+        .pointer(hashes)
         .and_then(Value::as_object)
         .map(|hashes| {
             hashes
@@ -184,14 +207,14 @@ fn named(
         report.add(
             Kind::Altered,
             evidence,
-            "provenance.artifacts_sha256: found nothing, expected the SHA-256 of each artifact; run mage-export, or restore the file",
+            "artifacts_sha256: found nothing, expected the SHA-256 of each artifact; make it again, or restore the file",
         );
     }
     read.json.insert(evidence.to_path_buf(), value);
     artifacts
 }
 
-fn artifact(
+pub fn artifact(
     root: &Path,
     evidence: &Path,
     path: &Path,
@@ -318,6 +341,7 @@ mod tests {
     fn artifact_directories_name_their_namespace() {
         assert_eq!(namespace_of("mage-001-kernels"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels-nsys"), Some("mage-001"));
+        assert_eq!(namespace_of("mage-001-kernels-ncu"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels.partial"), None);
         assert_eq!(namespace_of("notes"), None);
     }

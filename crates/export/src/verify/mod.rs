@@ -7,6 +7,8 @@
 //! nothing with the exporter. Where both artifacts and evidence were changed together and in agreement, only
 //! the history of the repository can tell.
 
+mod beside;
+mod counters_again;
 mod files;
 mod finding;
 mod numbers;
@@ -16,7 +18,7 @@ mod sources;
 pub use finding::{Finding, Kind};
 
 use mage_evidence::experiment::check_name;
-use mage_evidence::{profiles, results, store};
+use mage_evidence::{counters, profiles, results, store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -129,6 +131,7 @@ const RESULTS: &str = "docs/assets/results";
 pub fn verify_all(root: &Path) -> anyhow::Result<Report> {
     let mut report = Report::default();
     files::beside(root, &mut report)?;
+    beside::check(root, &mut report)?;
     let names = namespaces(root)?;
     verify_into(root, &names, &mut report)?;
     Ok(report)
@@ -166,6 +169,9 @@ struct Places {
     captures: PathBuf,
     results_file: PathBuf,
     profiles_file: PathBuf,
+    /// Where a namespace has counters, which it need not have.
+    counted: PathBuf,
+    counters_file: PathBuf,
 }
 
 impl Places {
@@ -177,6 +183,8 @@ impl Places {
             captures: mage_workspace::profile_artifacts(here, namespace),
             results_file: results.join(results::FILE),
             profiles_file: results.join(profiles::FILE),
+            counted: mage_workspace::counter_artifacts(here, namespace),
+            counters_file: results.join(counters::FILE),
         }
     }
 }
@@ -186,8 +194,11 @@ fn one(root: &Path, namespace: &str, report: &mut Report) -> anyhow::Result<()> 
     let mut proved = Proved::default();
     let before = report.findings.len();
     let read = files::account(root, &places, &mut proved, report)?;
-    again(root, namespace, &places, &read, &mut proved, report);
+    let made = crate::evidence(root, namespace);
+    let hint = "run mage-export, or restore the file";
+    again(root, made, &places.events, hint, &read, &mut proved, report);
     numbers::check(&places, &read, &mut proved, report);
+    counters_again::check(&places, &read, &mut proved, report);
     // What the evidence says of itself is worth reading only where it is whole.
     if report.findings.len() == before {
         provenance::check(root, &places, &mut proved, report)?;
@@ -196,26 +207,28 @@ fn one(root: &Path, namespace: &str, report: &mut Report) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Exports again and compares the text.
+/// Compares the text that the artifacts in `place` give, which is `made`, with what is there.
 fn again(
     root: &Path,
-    namespace: &str,
-    places: &Places,
+    made: anyhow::Result<Vec<crate::File>>,
+    place: &Path,
+    hint: &str,
     read: &files::Read,
     proved: &mut Proved,
     report: &mut Report,
 ) {
-    let files = match crate::evidence(root, namespace) {
+    let files = match made {
         Ok(files) => files,
         // Where the artifacts are known to be wrong, that is said already.
         Err(_) if read.artifacts_altered => {
             report.notes.push(format!(
-                "{namespace}: the evidence cannot be made again from altered artifacts"
+                "{}: the evidence cannot be made again from altered artifacts",
+                place.display()
             ));
             return;
         }
         Err(error) => {
-            report.add(Kind::Inconsistent, &places.events, format!("{error:#}"));
+            report.add(Kind::Inconsistent, place, format!("{error:#}"));
             return;
         }
     };
@@ -237,11 +250,7 @@ fn again(
             ));
         } else {
             let (kind, text) = finding::difference(&found, expected.as_bytes());
-            report.add(
-                kind,
-                file.path,
-                format!("{text}; run mage-export, or restore the file"),
-            );
+            report.add(kind, file.path, format!("{text}; {hint}"));
         }
     }
 }

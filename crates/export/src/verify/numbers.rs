@@ -54,7 +54,7 @@ fn null(value: &Value, path: String) -> Option<String> {
 }
 
 /// The comparison of one evidence file.
-struct Check<'a> {
+pub(super) struct Check<'a> {
     file: &'a Path,
     wrong: Vec<(Kind, String)>,
     numbers: usize,
@@ -63,7 +63,7 @@ struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    const fn new(file: &'a Path) -> Self {
+    pub(super) const fn new(file: &'a Path) -> Self {
         Self {
             file,
             wrong: Vec::new(),
@@ -73,7 +73,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn report(self, proved: &mut Proved, report: &mut Report) {
+    pub(super) fn report(self, proved: &mut Proved, report: &mut Report) {
         let more = self.wrong.len().saturating_sub(LISTED);
         for (i, (kind, text)) in self.wrong.into_iter().take(LISTED).enumerate() {
             let rest = match i + 1 == LISTED && more > 0 {
@@ -88,7 +88,7 @@ impl<'a> Check<'a> {
     }
 
     /// Two values that have to be the same JSON.
-    fn same(&mut self, field: &str, found: &Value, expected: &Value) {
+    pub(super) fn same(&mut self, field: &str, found: &Value, expected: &Value) {
         self.numbers += 1;
         if found != expected {
             self.wrong.push((
@@ -99,7 +99,7 @@ impl<'a> Check<'a> {
     }
 
     /// A computed number.
-    fn number(&mut self, field: &str, found: &Value, expected: f64) {
+    pub(super) fn number(&mut self, field: &str, found: &Value, expected: f64) {
         self.numbers += 1;
         let close = found
             .as_f64()
@@ -112,7 +112,7 @@ impl<'a> Check<'a> {
         }
     }
 
-    fn count(&mut self, field: &str, found: usize, expected: usize) {
+    pub(super) fn count(&mut self, field: &str, found: usize, expected: usize) {
         self.numbers += 1;
         if found != expected {
             self.wrong.push((
@@ -383,7 +383,7 @@ impl<'a> Check<'a> {
     }
 }
 
-fn items(value: &Value) -> &[Value] {
+pub(super) fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 

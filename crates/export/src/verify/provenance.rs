@@ -4,6 +4,8 @@
 use super::files::{is_outside, walk};
 use super::{Kind, Places, Proved, Report, sources};
 use mage_evidence::artifact::Capture;
+use mage_evidence::counters::Counters;
+use mage_evidence::counters::artifact::{SESSION_FILE, Session};
 use mage_evidence::experiment::Experiment;
 use mage_evidence::profiles::Profiles;
 use mage_evidence::results::{Provenance, Results};
@@ -39,11 +41,73 @@ pub fn check(
     {
         report.add(Kind::Inconsistent, error.0, error.1.to_string());
     }
+    if root.join(&places.counters_file).exists() {
+        counters(root, places, of_results, proved, report)?;
+    }
     agree(places, &results, of_results, report);
     specification(root, places, &results, of_results, report)?;
     commands(root, places, of_results, &of_profiles.command, report)?;
     inputs(root, places, &results, proved, report)?;
-    sources::check(root, places, &results, of_results, proved, report);
+    let file = &places.results_file;
+    let sources = &results.source_sha256;
+    sources::check(root, file, sources, &of_results.tree, proved, report);
+    Ok(())
+}
+
+/// Counters are of a session of their own, and say so: of this namespace and experiment, with commands that name
+/// nothing outside the tree, and objects that are those of the sources that were recorded with them.
+fn counters(
+    root: &Path,
+    places: &Places,
+    results: &Provenance,
+    proved: &mut Proved,
+    report: &mut Report,
+) -> anyhow::Result<()> {
+    let file = &places.counters_file;
+    let counters: Counters = store::read_json(&root.join(file))?;
+    let artifact = places.counted.join(SESSION_FILE);
+    let session: Session = store::read_json(&root.join(&artifact))?;
+    let build = &session.build;
+    sources::check(
+        root,
+        &artifact,
+        &build.source_sha256,
+        &build.tree,
+        proved,
+        report,
+    );
+    if let Err(error) = counters.check() {
+        report.add(Kind::Inconsistent, file, error.to_string());
+    }
+    let own = &counters.provenance;
+    if (&own.namespace, &own.experiment) != (&results.namespace, &results.experiment) {
+        report.add(
+            Kind::Inconsistent,
+            file,
+            format!(
+                "provenance: found {} of {}, expected {} of {}",
+                own.namespace, own.experiment, results.namespace, results.experiment
+            ),
+        );
+    }
+    if let Some(word) = own.command.iter().find(|word| names_a_place(word)) {
+        report.add(
+            Kind::Path,
+            file,
+            format!("provenance.command: found {word:?}, expected no path outside the tree"),
+        );
+    }
+    for (object, hash) in &own.objects_sha256 {
+        let path = format!("crates/kernels/ptx/{object}");
+        let source = build.source_sha256.get(&path);
+        if source.is_none_or(|source| source != hash) {
+            report.add(
+                Kind::Inconsistent,
+                file,
+                format!("provenance.objects_sha256.{object}: found {hash}, expected what source_sha256 of {SESSION_FILE} has for {path}; the program was not built from these sources"),
+            );
+        }
+    }
     Ok(())
 }
 

@@ -1,9 +1,8 @@
 //! Recorded hashes of sources against the tree here and against the recorded commit.
 
-use super::{Kind, Places, Proved, Report};
-use mage_evidence::artifact::TreeState;
+use super::{Kind, Proved, Report};
+use mage_evidence::artifact::{SourceTree, TreeState};
 use mage_evidence::hash::sha256_hex;
-use mage_evidence::results::{Provenance, Results};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -12,31 +11,29 @@ use std::path::Path;
 /// moved on: what differs is then said, not refused.
 pub fn check(
     root: &Path,
-    places: &Places,
-    results: &Results,
-    provenance: &Provenance,
+    file: &Path,
+    sources: &BTreeMap<String, String>,
+    tree: &SourceTree,
     proved: &mut Proved,
     report: &mut Report,
 ) {
-    let elsewhere: BTreeMap<&String, &String> = results
-        .source_sha256
+    let elsewhere: BTreeMap<&String, &String> = sources
         .iter()
         .filter(|(path, hash)| !is_here(root, path, hash))
         .collect();
-    proved.sources += results.source_sha256.len() - elsewhere.len();
+    proved.sources += sources.len() - elsewhere.len();
     if elsewhere.is_empty() {
         return;
     }
-    let tree = &provenance.tree;
     let committed = tree.commit.as_deref().and_then(|commit| {
         mage_workspace::committed_sha256(root, commit, elsewhere.keys().map(|path| path.as_str()))
     });
     let Some(committed) = committed else {
         report.notes.push(format!(
             "{}: {} of {} sources are no longer as recorded, and the commit they were recorded at is not here to ask",
-            places.results_file.display(),
+            file.display(),
             elsewhere.len(),
-            results.source_sha256.len()
+            sources.len()
         ));
         return;
     };
@@ -47,7 +44,7 @@ pub fn check(
             Some(Some(of_commit)) if of_commit == hash => proved.sources += 1,
             Some(Some(of_commit)) if exact => report.add(
                 Kind::Inconsistent,
-                &places.results_file,
+                file,
                 format!(
                     "source_sha256.{path}: found {hash}, expected {of_commit} as commit {} has it",
                     tree.commit.as_deref().unwrap_or_default()
@@ -59,7 +56,7 @@ pub fn check(
     if unknown > 0 {
         report.notes.push(format!(
             "{}: {unknown} sources are neither in the tree here nor in the recorded commit as recorded",
-            places.results_file.display()
+            file.display()
         ));
     }
 }

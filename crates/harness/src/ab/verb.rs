@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::{Args, ValueEnum};
 use mage_evidence::ab::{self, Comparison, Row, Session};
 use mage_evidence::artifact::{Build, Device, Python};
-use mage_evidence::diff::{FailOn, Status, margin};
+use mage_evidence::diff::{FailOn, Percent, Status};
 use mage_evidence::experiment::Tolerance;
 use mage_evidence::operation::Operation;
 use mage_evidence::stats::percent;
@@ -50,7 +50,7 @@ pub struct Arguments {
     #[arg(long, default_value = "45s", value_parser = seconds)]
     budget: Duration,
     /// Largest difference that is of no interest, in percent.
-    #[arg(long, default_value_t = Percent(MARGIN), value_parser = parse_margin)]
+    #[arg(long, default_value_t = Percent(MARGIN))]
     margin: Percent,
     /// How to print it.
     #[arg(long, value_enum, default_value = "table")]
@@ -72,20 +72,6 @@ enum Format {
     Table,
     /// JSON.
     Json,
-}
-
-/// A part of 1, written as percent.
-#[derive(Debug, Clone, Copy, PartialEq)]
-struct Percent(f64);
-
-impl std::fmt::Display for Percent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}%", (self.0 * 1e6).round() / 1e4)
-    }
-}
-
-fn parse_margin(text: &str) -> Result<Percent, String> {
-    margin(text).map(Percent)
 }
 
 /// `45s`, `45`, `2m`.
@@ -364,15 +350,6 @@ mod tests {
         for bad in ["", "0", "-3s", "NaN", "inf", "1h", "2d", "100000"] {
             assert!(seconds(bad).is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn the_default_margin_is_the_verdicts_own() {
-        assert_eq!(
-            parse_margin(&Percent(MARGIN).to_string()),
-            Ok(Percent(MARGIN))
-        );
-        assert_eq!(Percent(0.005).to_string(), "0.5%");
     }
 
     #[test]

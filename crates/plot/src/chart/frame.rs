@@ -114,6 +114,8 @@ fn mark(canvas: &mut Canvas<'_>, mark: Mark, x: f64, y: f64) {
             canvas.whisker(x + 9.0, x + 23.0, y, 4.0);
         }
         Mark::Bar(swatch) => canvas.bar(x, y - 6.0, 24.0, 12.0, swatch),
+        Mark::Line => canvas.line((x, y), (x + 24.0, y), 2.0, Ink::Text),
+        Mark::Dart => canvas.darts(&[(x + 12.0, y + 3.0)], -5.0, Ink::Muted),
         Mark::Dot(hollow) => {
             let radius = if hollow { RING } else { DOT };
             canvas.dot((x + 12.0, y), radius, Ink::Muted, hollow);

@@ -2,11 +2,14 @@
 
 pub mod dumbbells;
 pub mod frame;
+pub mod ladder;
 pub mod matrix;
 pub mod panels;
+pub mod roofline;
+pub mod runs;
 
 use crate::palette::{Ink, Swatch};
-use crate::svg::{Canvas, Type};
+use crate::svg::{Anchor, Canvas, Type};
 
 /// Width that a figure is made for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,6 +143,10 @@ pub enum Mark {
     Bar(Swatch),
     /// A dot, hollow or not.
     Dot(bool),
+    /// A short line.
+    Line,
+    /// A triangle.
+    Dart,
 }
 
 /// A line that says how to read the figure.
@@ -192,6 +199,29 @@ pub trait Chart: Send + Sync {
     fn draw(&self, canvas: &mut Canvas<'_>, layout: Layout, top: f64) -> Drawn;
 }
 
+/// A section's rule, title and dims (below the title on a phone); returns how far down they reach.
+pub(crate) fn heading(
+    canvas: &mut Canvas<'_>,
+    layout: Layout,
+    y: f64,
+    title: &str,
+    note: &str,
+) -> f64 {
+    let (left, right) = (layout.margin(), layout.margin() + layout.inner());
+    canvas.line((left, y), (right, y), 1.0, Ink::Rule);
+    let titled = canvas.text((left, y + 24.0), title, HEAD, Anchor::Start);
+    let (at, room, depth) = match layout {
+        Layout::Desktop => {
+            let x = left + titled + 12.0;
+            ((x, y + 24.0), right - x, 36.0)
+        }
+        Layout::Phone => ((left, y + 44.0), layout.inner(), 54.0),
+    };
+    let note = canvas.fonts.fit(note, SMALL.weight, SMALL.size, room);
+    canvas.text(at, &note, SMALL, Anchor::Start);
+    depth
+}
+
 /// Height and bar thickness of a row, and its text, by the number of rows of the largest panel.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pitch {
@@ -231,12 +261,7 @@ pub(crate) fn draw_row(
             ink: Ink::Muted,
             ..pitch.label
         };
-        canvas.text(
-            (x + 8.0, baseline),
-            &row.shown,
-            kind,
-            crate::svg::Anchor::Start,
-        );
+        canvas.text((x + 8.0, baseline), &row.shown, kind, Anchor::Start);
         return;
     };
     let pixels = |v: f64| if scale > 0.0 { v / scale * length } else { 0.0 };
@@ -255,10 +280,5 @@ pub(crate) fn draw_row(
     } else {
         pitch.label
     };
-    canvas.text(
-        (end + 7.0, baseline),
-        &row.shown,
-        kind,
-        crate::svg::Anchor::Start,
-    );
+    canvas.text((end + 7.0, baseline), &row.shown, kind, Anchor::Start);
 }

@@ -56,6 +56,9 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
     );
     let columns = vec![Column::time("Kernel time"), Column::time("Event span")];
     Ok(Figure {
+        label: "Both times",
+        evidence: super::evidence(data, &[profiles::FILE, results::FILE]),
+        plotted: None,
         frame: Frame {
             name: NAME,
             title: TITLE.to_string(),

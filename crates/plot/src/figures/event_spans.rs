@@ -23,6 +23,9 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         return Err("the namespace has no event spans".to_string());
     }
     Ok(Figure {
+        label: "Event span",
+        evidence: super::evidence(data, &[results::FILE]),
+        plotted: None,
         frame: Frame {
             name: NAME,
             title: TITLE.to_string(),

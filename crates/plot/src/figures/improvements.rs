@@ -59,6 +59,9 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         .map(|c| panel_of(data, baseline, place, c))
         .collect();
     Ok(Figure {
+        label: "Before and after",
+        evidence: super::evidence(data, &[profiles::FILE]),
+        plotted: None,
         frame: Frame {
             name: NAME,
             title: TITLE.to_string(),

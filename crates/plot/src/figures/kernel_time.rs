@@ -12,6 +12,17 @@ use mage_evidence::profiles;
 pub(super) const NAME: &str = "kernel-time";
 pub(super) const TITLE: &str = "Time inside the kernels";
 
+/// Whether every case with captures has enough of them for an interval.
+fn has_intervals(data: &Data) -> bool {
+    let mut times = data
+        .summary
+        .operations
+        .iter()
+        .flat_map(|op| op.implementations.values())
+        .filter_map(|case| case.kernel_time);
+    times.all(|k| k.interval_us.is_some())
+}
+
 pub(super) fn draw(data: &Data) -> Result<Figure, String> {
     let operations = data.summary.operations.iter();
     let panels: Vec<_> = operations
@@ -34,20 +45,33 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
     }
     let caption = format!("Kernel time of one call on {}", data.summary.gpu);
     let table = if ranges {
-        let columns = vec![
+        let intervals = has_intervals(data);
+        let mut columns = vec![
             Column::time("Mean"),
             Column::time("Smallest capture"),
             Column::time("Largest capture"),
-            Column::number("Captures"),
         ];
+        if intervals {
+            columns.push(Column::time("95% interval from"));
+            columns.push(Column::time("95% interval to"));
+        }
+        columns.push(Column::number("Captures"));
         long_table(data, caption, columns, &|case| {
             let k = case.kernel_time;
-            vec![
+            let mut cells = vec![
                 time_cell(k.map(|k| k.mean_us)),
                 time_cell(k.map(|k| k.min_us)),
                 time_cell(k.map(|k| k.max_us)),
-                super::Cell::number(k.map(|k| k.captures as f64), |n| n.to_string()),
-            ]
+            ];
+            if intervals {
+                let interval = k.and_then(|k| k.interval_us);
+                cells.push(time_cell(interval.map(|(low, _)| low)));
+                cells.push(time_cell(interval.map(|(_, high)| high)));
+            }
+            cells.push(super::Cell::number(k.map(|k| k.captures as f64), |n| {
+                n.to_string()
+            }));
+            cells
         })
     } else {
         wide_table(data, caption, Column::time, &|case| {
@@ -55,6 +79,9 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         })
     };
     Ok(Figure {
+        label: "Kernel time",
+        evidence: super::evidence(data, &[profiles::FILE]),
+        plotted: None,
         frame: Frame {
             name: NAME,
             title: TITLE.to_string(),

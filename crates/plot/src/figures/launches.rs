@@ -32,6 +32,9 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
     };
     let caption = format!("Kernel launches of one call on {}", data.summary.gpu);
     Ok(Figure {
+        label: "Launches",
+        evidence: super::evidence(data, &[profiles::FILE]),
+        plotted: None,
         frame: Frame {
             name: NAME,
             title: TITLE.to_string(),

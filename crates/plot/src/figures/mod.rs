@@ -4,12 +4,16 @@ mod both_views;
 mod event_spans;
 mod improvements;
 mod kernel_time;
+mod ladder;
 mod launches;
 mod note_and_here;
+mod reads;
+mod roofline;
+mod samples;
 
 use crate::chart::frame::Frame;
 use crate::chart::{Chart, Group, Layout, Note, Panel, Row};
-use crate::data::{Data, results_directory};
+use crate::data::{Data, NO_CAPTURES, results_directory};
 use crate::escape;
 use crate::font::Fonts;
 use crate::number;
@@ -17,15 +21,23 @@ use crate::palette::Theme;
 use crate::svg::Svg;
 use crate::table::{Cell, Column, Table};
 use mage_evidence::summary::{CaseSummary, OperationSummary};
+use serde_json::Value;
+use std::path::PathBuf;
 
 /// A figure with its words and its table.
 pub struct Figure {
+    /// Its name in a row of tabs.
+    pub label: &'static str,
+    /// The files that its numbers come from, below the root.
+    pub evidence: Vec<PathBuf>,
     /// What stands around the chart.
     pub frame: Frame,
     /// The chart.
     pub chart: Box<dyn Chart>,
     /// The same numbers.
     pub table: Table,
+    /// What is plotted beyond the table's numbers, for machines.
+    pub plotted: Option<Value>,
 }
 
 impl Figure {
@@ -54,17 +66,21 @@ pub struct LeftOut {
 type Drawing = fn(&Data) -> Result<Figure, String>;
 
 /// Name, title and drawing of every figure, in order.
-const ALL: [(&str, &str, Drawing); 6] = [
+const ALL: [(&str, &str, Drawing); 10] = [
     (kernel_time::NAME, kernel_time::TITLE, kernel_time::draw),
     (event_spans::NAME, event_spans::TITLE, event_spans::draw),
     (launches::NAME, launches::TITLE, launches::draw),
     (both_views::NAME, both_views::TITLE, both_views::draw),
+    (samples::NAME, samples::TITLE, samples::draw),
     (improvements::NAME, improvements::TITLE, improvements::draw),
     (
         note_and_here::NAME,
         note_and_here::TITLE,
         note_and_here::draw,
     ),
+    (ladder::NAME, ladder::TITLE, ladder::draw),
+    (roofline::NAME, roofline::TITLE, roofline::draw),
+    (reads::NAME, reads::TITLE, reads::draw),
 ];
 
 /// Every figure of a namespace, and those that it does not have.
@@ -297,6 +313,12 @@ fn source(data: &Data, files: &[&str]) -> String {
     )
 }
 
+/// Paths of the namespace's files of evidence.
+fn evidence(data: &Data, files: &[&str]) -> Vec<PathBuf> {
+    let directory = results_directory(&data.namespace);
+    files.iter().map(|file| directory.join(file)).collect()
+}
+
 fn own_scale(data: &Data) -> Note {
     let scale = "Each panel has its own scale, from zero. Shorter is better";
     Note::new(match data.series.len() {
@@ -310,14 +332,7 @@ fn captures(data: &Data) -> String {
     let Some(profiles) = &data.profiles else {
         return String::new();
     };
-    let cases = data
-        .summary
-        .operations
-        .iter()
-        .flat_map(|op| op.implementations.values());
-    let counts: Vec<u64> = cases
-        .filter_map(|case| case.kernel_time.map(|k| k.captures as u64))
-        .collect();
+    let counts = captures_a_case(data);
     let calls: Vec<u64> = profiles
         .captures
         .iter()
@@ -330,8 +345,20 @@ fn captures(data: &Data) -> String {
     )
 }
 
+/// Number of captures of each case that has any.
+pub(crate) fn captures_a_case(data: &Data) -> Vec<u64> {
+    let cases = data
+        .summary
+        .operations
+        .iter()
+        .flat_map(|op| op.implementations.values());
+    cases
+        .filter_map(|case| case.kernel_time.map(|k| k.captures as u64))
+        .collect()
+}
+
 /// `3 captures`, or `1 to 3 captures` where they differ.
-fn between(counts: &[u64], one: &str, many: &str) -> String {
+pub(crate) fn between(counts: &[u64], one: &str, many: &str) -> String {
     let low = counts.iter().copied().min().unwrap_or(0);
     let high = counts.iter().copied().max().unwrap_or(0);
     match low == high {
@@ -352,5 +379,3 @@ fn has_capture_ranges(data: &Data) -> bool {
         .flat_map(|op| op.implementations.values());
     cases.any(|case| case.kernel_time.is_some_and(|k| k.captures > 1))
 }
-
-const NO_CAPTURES: &str = "the namespace has no profiler captures";

@@ -45,6 +45,9 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         rows: ratios.iter().map(pair).collect(),
     });
     Ok(Figure {
+        label: "The note and here",
+        evidence: super::evidence(data, &[profiles::FILE]),
+        plotted: None,
         frame: Frame {
             name: NAME,
             title: TITLE.to_string(),

@@ -1,42 +1,83 @@
 //! The page of a namespace: one list of blocks, written as HTML and as Markdown.
 
+mod dataset;
+mod diff;
 mod html;
+mod index;
 mod markdown;
+mod method;
 
-use crate::data::{Data, results_directory};
+pub(crate) use index::Index;
+
+use crate::counts::Counts;
+use crate::data::{Data, EvidenceFile};
 use crate::figures::{Figure, LeftOut};
 use crate::number;
+use crate::table::{Cell, Column, Table};
 use crate::{Sizes, figures_directory, page_directory};
 use mage_evidence::artifact::TreeState;
-use mage_evidence::{profiles, results};
+use mage_evidence::claims::{Judged, JudgedPart, Outcome, Verdicts};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// One part of a page.
 enum Block<'a> {
     /// A section's heading.
-    Heading(&'static str),
+    Heading(String),
     /// One line below the title.
     Lede(String),
-    /// Markdown from the spec.
-    Prose(&'a str),
+    /// Markdown.
+    Prose(Cow<'a, str>),
     /// Names and values.
     Facts(Vec<(&'static str, String)>),
-    /// A figure with its table and the spec's words on it.
-    Figure(&'a Figure, Sizes, &'a str),
-    /// Figures that are not there.
-    LeftOut(&'a [LeftOut]),
-    /// Links: label and address.
-    Files(Vec<(&'static str, String)>),
+    /// Figures of which one is shown at a time where there is a script, all where there is none.
+    Tabs(&'static str, Vec<Shown<'a>>),
+    /// A figure.
+    Figure(Shown<'a>),
+    /// What is not there: title and reason.
+    LeftOut(Vec<(String, &'a str)>),
+    /// A table below a line that opens it.
+    Table(String, Table),
+    /// The claims, judged.
+    Claims(&'a Verdicts),
+    /// Lines below a line; the line opens them where they are not the point.
+    List {
+        title: &'static str,
+        lines: Vec<String>,
+        open: bool,
+    },
+    /// What a command does, and the command.
+    Commands(Vec<(&'static str, String)>),
+    /// Files of evidence.
+    Files(&'a [EvidenceFile]),
+}
+
+/// A figure with the spec's words on it.
+struct Shown<'a> {
+    figure: &'a Figure,
+    sizes: Sizes,
+    words: &'a str,
 }
 
 /// A page.
 pub(crate) struct Page<'a> {
+    data: &'a Data,
+    figures: &'a [Figure],
     title: &'a str,
     description: String,
-    /// From the page's directory to the figures'.
-    figures: String,
+    /// From the page's directory to that of the site.
+    top: String,
     blocks: Vec<Block<'a>>,
 }
+
+/// Figures of one metric each: they stand in tabs.
+const METRICS: [&str; 5] = [
+    "kernel-time",
+    "event-spans",
+    "launches",
+    "both-views",
+    "samples",
+];
 
 impl<'a> Page<'a> {
     /// The page of `data` with these figures.
@@ -47,60 +88,167 @@ impl<'a> Page<'a> {
         left_out: &'a [LeftOut],
     ) -> Self {
         let words = &data.experiment.words;
-        let mut blocks = vec![
-            Block::Lede(lede(data)),
-            Block::Prose(&words.summary),
-            Block::Heading("Results"),
-        ];
-        for (figure, &sizes) in figures.iter().zip(sizes) {
-            let prose = match figure.name() {
+        let shown = figures.iter().zip(sizes).map(|(figure, &sizes)| Shown {
+            figure,
+            sizes,
+            words: match figure.name() {
                 "kernel-time" => words.kernel_time.as_str(),
                 "event-spans" => &words.event_span,
                 "launches" => &words.launches,
                 "improvements" => &words.improvements,
                 _ => "",
-            };
-            blocks.push(Block::Figure(figure, sizes, prose));
-        }
+            },
+        });
+        let (metrics, others): (Vec<_>, Vec<_>) =
+            shown.partition(|s| METRICS.contains(&s.figure.name()));
+        let mut blocks = vec![
+            Block::Lede(lede(data)),
+            Block::Prose(words.summary.as_str().into()),
+            Block::Heading("Results".to_string()),
+            Block::Tabs("Metrics", metrics),
+        ];
+        blocks.extend(others.into_iter().map(Block::Figure));
         if !left_out.is_empty() {
-            blocks.push(Block::LeftOut(left_out));
+            let all = left_out
+                .iter()
+                .map(|l| (l.title.clone(), l.reason.as_str()));
+            blocks.push(Block::LeftOut(all.collect()));
         }
-        blocks.push(Block::Heading("What was measured"));
+        claims(data, &mut blocks);
+        diff::blocks(data, &mut blocks);
+        blocks.push(Block::Heading("Method".to_string()));
+        blocks.push(Block::Prose(method::prose(data).into()));
         blocks.push(Block::Facts(facts(data)));
-        blocks.push(Block::Heading("Limits"));
-        blocks.push(Block::Prose(&words.limits));
-        blocks.push(Block::Heading("Evidence"));
-        blocks.push(Block::Files(files(data)));
+        blocks.push(Block::Heading("Limits".to_string()));
+        blocks.push(Block::Prose(words.limits.as_str().into()));
+        blocks.push(Block::Heading("How to reproduce it".to_string()));
+        blocks.push(Block::Commands(method::commands(data)));
+        blocks.push(Block::Heading("Evidence".to_string()));
+        blocks.push(Block::Files(&data.files));
         Self {
+            data,
+            figures,
             title: &data.experiment.title,
             description: format!("{} on {}", data.namespace, data.summary.gpu),
-            figures: up(&figures_directory(&data.namespace), &data.namespace),
+            top: top(&page_directory(&data.namespace)),
             blocks,
         }
     }
+
+    /// An address from the page to a path below the root.
+    fn to(&self, path: &Path) -> String {
+        to(&self.top, path)
+    }
+
+    /// An address from the page to a figure's file without its ending.
+    fn figure(&self, figure: &Figure) -> String {
+        let directory = figures_directory(&self.data.namespace);
+        self.to(&directory.join(figure.name()))
+    }
 }
 
-/// A path below the root as seen from the namespace's page.
-fn up(path: &Path, namespace: &str) -> String {
-    let steps = page_directory(namespace).components().count() - 1;
+/// From a directory of the site to the site's own.
+fn top(directory: &Path) -> String {
+    "../".repeat(directory.components().count() - 1)
+}
+
+/// From a directory whose way to the site's is `top` to a path below the root, which is in the site.
+fn to(top: &str, path: &Path) -> String {
     let below: Vec<_> = path
         .components()
         .skip(1)
         .map(|part| part.as_os_str().to_string_lossy())
         .collect();
-    format!("{}{}", "../".repeat(steps), below.join("/"))
+    format!("{top}{}", below.join("/"))
 }
 
-fn files(data: &Data) -> Vec<(&'static str, String)> {
-    let directory = up(&results_directory(&data.namespace), &data.namespace);
-    let mut files = vec![(
-        "Samples and checks",
-        format!("{directory}/{}", results::FILE),
-    )];
-    if data.profiles.is_some() {
-        files.push(("Kernel rows", format!("{directory}/{}", profiles::FILE)));
+const CLAIMS: &str = "Claims";
+
+fn claims<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
+    let verdicts = match &data.claims {
+        Ok(verdicts) => verdicts,
+        Err(reason) => {
+            blocks.push(Block::LeftOut(vec![(CLAIMS.to_string(), reason)]));
+            return;
+        }
+    };
+    blocks.push(Block::Heading(CLAIMS.to_string()));
+    let count = |outcome| {
+        let of = verdicts.claims.iter().filter(|c| c.outcome() == outcome);
+        of.count()
+    };
+    blocks.push(Block::Prose(
+        format!(
+            "What the published note claims, judged by this evidence: {} reproduced, {} not reproduced, {} not \
+             testable here. The note’s figures are of an {}; a time is not expected to be the same on another \
+             GPU, a direction or a count is.",
+            count(Outcome::Reproduced),
+            count(Outcome::NotReproduced),
+            count(Outcome::NotTestable),
+            verdicts.published_gpu
+        )
+        .into(),
+    ));
+    blocks.push(Block::Claims(verdicts));
+    if let Ok(counts) = &data.counts
+        && !counts.findings.is_empty()
+    {
+        let summary = "What the kernels’ own code says of the claims about structure";
+        blocks.push(Block::Table(summary.to_string(), findings(counts)));
     }
-    files
+}
+
+/// Published sentences about structure beside what is counted.
+fn findings(counts: &Counts) -> Table {
+    let rows = counts.findings.iter().map(|f| {
+        vec![
+            Cell::Number(f.claim.into(), f.claim.to_string()),
+            Cell::text(&f.variant),
+            Cell::text(&f.says),
+            Cell::text(&f.counted),
+            Cell::text(f.verdict.replace('_', " ")),
+        ]
+    });
+    Table {
+        caption: "Claims about structure, counted by running the kernels’ source on the CPU"
+            .to_string(),
+        columns: vec![
+            Column::number("Claim"),
+            Column::text("Kernel"),
+            Column::text("The note"),
+            Column::text("Counted"),
+            Column::text("Outcome"),
+        ],
+        keys: 2,
+        rows: rows.collect(),
+    }
+}
+
+/// The parts of a claim.
+fn parts(claim: &Judged) -> Table {
+    let rows = claim.parts.iter().map(|part| {
+        vec![
+            Cell::text(&part.about),
+            Cell::text(&part.published),
+            part.figure.as_ref().map_or(Cell::Missing, Cell::text),
+            Cell::text(outcome(part)),
+        ]
+    });
+    Table {
+        caption: format!("Claim {}", claim.number),
+        columns: ["Part", "The note", "Here", "Outcome"]
+            .map(Column::text)
+            .into(),
+        keys: 1,
+        rows: rows.collect(),
+    }
+}
+
+fn outcome(part: &JudgedPart) -> String {
+    match part.why.is_empty() {
+        true => part.outcome.words().to_string(),
+        false => format!("{}: {}", part.outcome.words(), part.why),
+    }
 }
 
 /// Where, when, and whether it was right, in one line.

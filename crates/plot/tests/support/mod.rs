@@ -220,6 +220,7 @@ fn provenance(namespace: &str, experiment: &str, gpu: &str) -> Provenance {
         experiment_sha256: hash(),
         started: "2026-09-10T11:58:00Z".to_string(),
         command: vec!["mage-harness".to_string(), "run".to_string()],
+        resumed: Vec::new(),
         host: Host {
             platform: "Linux 6.8".to_string(),
             processor: "Some processor".to_string(),
@@ -395,6 +396,33 @@ sha256 = {{ "a.bin" = "{hash}", "b.bin" = "{hash}" }}
                 _ => 0.66,
             });
             root.store(name, &evidence(name, name, "NVIDIA H200", &cases, 1));
+        }
+        root
+    }
+
+    /// The same with everything that a namespace may have: counts, claims, and the hand-made ladder and counters
+    /// of the schemas' own tests.
+    pub fn with_everything() -> Self {
+        let root = Self::with_both();
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for file in [
+            "docs/structure/mage-002.json",
+            "experiments/claims/mage-002.toml",
+        ] {
+            let text = store::read_text(&repository.join(file)).unwrap();
+            store::write_bytes(&root.path().join(file), text.as_bytes()).unwrap();
+        }
+        let fixtures = repository.join("crates/evidence/tests/fixtures");
+        for (file, name) in [
+            (mage_evidence::ladder::FILE, "limit-000"),
+            (mage_evidence::counters::FILE, "hand-made"),
+        ] {
+            let text = store::read_text(&fixtures.join(file)).unwrap();
+            let text = text
+                .replace(&format!("\"{name}\""), "\"mage-002\"")
+                .replace(&format!("\"{name}-"), "\"mage-002-");
+            let path = root.results_file("mage-002").with_file_name(file);
+            store::write_bytes(&path, text.as_bytes()).unwrap();
         }
         root
     }

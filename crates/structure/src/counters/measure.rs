@@ -1,8 +1,8 @@
 //! Reading the counters of every variant of an experiment on this machine's GPU. What `ncu` prints is kept as
 //! it is: taking the counters out of it is another step, which needs no GPU and can be done again.
 
+use super::ask::{self, Target};
 use super::metrics::{GROUPS, Group};
-use super::ncu::{self, Ncu, Target};
 use super::stored::{Launch, Read, Run, SCHEMA_VERSION};
 use crate::report::selection;
 use anyhow::{Context, bail};
@@ -10,6 +10,7 @@ use mage_evidence::artifact::{Build, Device};
 use mage_evidence::experiment::Experiment;
 use mage_evidence::hash::sha256_hex;
 use mage_evidence::store;
+use mage_profile::ncu::Ncu;
 use mage_workspace::{NewDirectory, portable};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -51,7 +52,7 @@ pub fn plan(
         };
         for group in &GROUPS {
             let file = output.join(file_name(variant.id, group));
-            let line = ncu::command_line(&bench.ncu.path, group, &file, &target);
+            let line = ask::command_line(&bench.ncu.path, group, &file, &target);
             lines.push((variant.id, group, line));
         }
     }

@@ -1,11 +1,8 @@
-//! What `ncu --csv --page raw` prints of one launch. A wide table: a row of names, a row of units, one row a
-//! launch; lines of `ncu` itself and of the program may stand around it.
+//! The counters of one launch, whole numbers with their instances, from the table that `ncu` prints.
 
 use super::metrics::Group;
 use mage_evidence::Invalid;
-
-/// Largest text that is read, in bytes.
-const MAX_BYTES: usize = 16 << 20;
+use mage_profile::ncu;
 
 /// One launch and its counters.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,79 +36,23 @@ pub struct Metric {
 /// [`Invalid`] naming the column: no table, another number of launches than one, a counter of the group that
 /// is missing, has no whole number or a unit other than the base.
 pub fn read(text: &str, group: &Group) -> Result<Reading, Invalid> {
-    if text.len() > MAX_BYTES {
-        let found = format!("{} bytes", text.len());
-        return Err(Invalid::new("", found, format!("at most {MAX_BYTES}")));
-    }
-    let rows = rows(text)?;
-    let [names, units, launches @ ..] = rows.as_slice() else {
-        return Err(no_table(text));
-    };
-    let [launch] = launches else {
-        let found = format!("{} launches", launches.len());
+    let rows = ncu::rows(text)?;
+    let [launch] = rows.as_slice() else {
+        let found = format!("{} launches", rows.len());
         return Err(Invalid::new("", found, "one").help("run ncu with --launch-count 1"));
     };
-    let column = |name: &str| -> Result<(&str, &str), Invalid> {
-        let mut found = names.iter().enumerate().filter(|(_, n)| *n == name);
-        let (Some((at, _)), None) = (found.next(), found.next()) else {
-            let known = names.join(", ");
-            return Err(Invalid::new(
-                name,
-                format!("the columns {known}"),
-                "this column, once",
-            ));
-        };
-        Ok((units[at].as_str(), launch[at].as_str()))
-    };
     let metrics = group.metrics.iter().map(|name| {
-        let (unit, value) = column(name)?;
-        metric(name, unit, value, group.instances)
+        let cell = launch.cell(name)?;
+        metric(name, &cell.unit, &cell.text, group.instances)
     });
-    let name = column("Kernel Name")?.1;
+    let name = &launch.name;
     let kernel = name.split('(').next().unwrap_or(name).trim();
     Ok(Reading {
         kernel: kernel.to_owned(),
-        grid: extent("Grid Size", column("Grid Size")?.1)?,
-        block: extent("Block Size", column("Block Size")?.1)?,
+        grid: launch.grid,
+        block: launch.block,
         metrics: metrics.collect::<Result<_, _>>()?,
     })
-}
-
-/// Rows of the table, all of one length.
-fn rows(text: &str) -> Result<Vec<Vec<String>>, Invalid> {
-    // ncu quotes every field: what does not begin with a quote is not of the table.
-    let start = text.lines().position(|line| line.starts_with("\"ID\","));
-    let Some(start) = start else {
-        return Err(no_table(text));
-    };
-    let lines: Vec<&str> = text
-        .lines()
-        .skip(start)
-        .filter(|line| line.starts_with('"'))
-        .collect();
-    let table = lines.join("\n");
-    let mut reader = csv::ReaderBuilder::new()
-        .has_headers(false)
-        .from_reader(table.as_bytes());
-    let mut rows = Vec::new();
-    for record in reader.records() {
-        let record =
-            record.map_err(|error| Invalid::new("", error, "rows as long as the first"))?;
-        rows.push(record.iter().map(str::to_owned).collect());
-    }
-    Ok(rows)
-}
-
-fn no_table(text: &str) -> Invalid {
-    let error = text.lines().find(|line| line.starts_with("==ERROR=="));
-    let found = error.or_else(|| text.lines().next()).unwrap_or("nothing");
-    let found: String = found.chars().take(200).collect();
-    Invalid::new(
-        "",
-        format!("{found:?}"),
-        "a table of names, units and one launch",
-    )
-    .help("run ncu with --csv --page raw")
 }
 
 /// `123` or `1,234 (BAR: 4; FFMA: 1230)`.
@@ -184,23 +125,4 @@ fn whole(text: &str) -> Option<u64> {
     (good && fraction.bytes().all(|b| b == b'0'))
         .then(|| digits.parse().ok())
         .flatten()
-}
-
-/// `(64, 64, 1)`.
-fn extent(column: &str, text: &str) -> Result<[u32; 3], Invalid> {
-    let inner = text
-        .trim()
-        .strip_prefix('(')
-        .and_then(|t| t.strip_suffix(')'));
-    let parts: Option<Vec<u32>> =
-        inner.and_then(|inner| inner.split(',').map(|n| n.trim().parse().ok()).collect());
-    parts
-        .and_then(|parts| parts.try_into().ok())
-        .ok_or_else(|| {
-            Invalid::new(
-                column,
-                format!("{text:?}"),
-                "three extents, as `(64, 64, 1)`",
-            )
-        })
 }

@@ -22,6 +22,9 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// Directories below `artifacts/` that hold counters begin with this.
 const PREFIX: &str = "structure-";
 
+/// The file with the hashes of all others.
+pub const SUMS: &str = "SHA256SUMS";
+
 const HEAD: &str = "metric,unit,value";
 
 /// What read the counters.
@@ -252,7 +255,28 @@ pub fn import(root: &Path, source: &Path, name: Option<&str>) -> anyhow::Result<
         return Err(error);
     }
     store::write_json(&directory.path().join(Run::FILE), &run)?;
+    store::write_bytes(
+        &directory.path().join(SUMS),
+        sums(directory.path(), &run)?.as_bytes(),
+    )?;
     Ok(directory.publish()?)
+}
+
+/// The hash of every file, as `sha256sum` writes and checks it: so no byte changes unseen.
+fn sums(directory: &Path, run: &Run) -> anyhow::Result<String> {
+    let kept = run
+        .launches
+        .iter()
+        .filter_map(|launch| launch.kept.as_ref());
+    let mut files: Vec<&str> = kept.map(|kept| kept.file.as_str()).collect();
+    files.push(Run::FILE);
+    files.sort_unstable();
+    let mut text = String::new();
+    for file in files {
+        let hash = sha256_hex(&store::read_bytes(&directory.join(file))?);
+        let _ = writeln!(text, "{hash}  {file}");
+    }
+    Ok(text)
 }
 
 fn keep(run: &mut Run, source: &Path, target: &Path) -> anyhow::Result<()> {

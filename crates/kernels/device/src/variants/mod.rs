@@ -9,10 +9,18 @@ pub mod bias_gelu;
 pub mod bias_gelu_broad;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_bulk"))]
 pub mod bias_gelu_bulk;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_exact"))]
+pub mod bias_gelu_exact;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_few"))]
+pub mod bias_gelu_few;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_fine"))]
+pub mod bias_gelu_fine;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_flat"))]
 pub mod bias_gelu_flat;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_full"))]
 pub mod bias_gelu_full;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_mix"))]
+pub mod bias_gelu_mix;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_once"))]
 pub mod bias_gelu_once;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_order"))]
@@ -31,8 +39,12 @@ pub mod bias_gelu_rows;
 pub mod bias_gelu_share;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_slab"))]
 pub mod bias_gelu_slab;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_stream"))]
+pub mod bias_gelu_stream;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_strip"))]
 pub mod bias_gelu_strip;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_swift"))]
+pub mod bias_gelu_swift;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_tall"))]
 pub mod bias_gelu_tall;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_two"))]
@@ -97,6 +109,8 @@ pub mod matmul_wgmma_f16x3;
 pub mod matmul_wgmma_f16x3_cluster;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3_stream"))]
 pub mod matmul_wgmma_f16x3_stream;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "multiply_resident"))]
+pub mod multiply_resident;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor"))]
 pub mod neighbor;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor_block"))]
@@ -121,6 +135,8 @@ pub mod triangle_async;
 pub mod triangle_box;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_cluster"))]
 pub mod triangle_cluster;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_groups"))]
+pub mod triangle_groups;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_halves"))]
 pub mod triangle_halves;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "triangle_masked"))]

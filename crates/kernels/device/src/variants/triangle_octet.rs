@@ -1,8 +1,8 @@
 //! Triangle contraction, `O[i,j,c] = sum_k A[i,k,c] B[j,k,c]`, on tensor cores, eight channels a cluster.
 //!
 //! - **Parent**: `triangle_halves`. A cluster owns 32 i by 32 j of eight channels in place of 32 by 16 of 16.
-//! - **Ownership**: each of eight warps owns 16 i by 16 j of four channels for the block's k. Of each 16 j, block r of the
-//!   cluster finishes the eight from `8 r` on.
+//! - **Ownership**: each of eight warps owns 16 i by 16 j of four channels for the block's k; a ninth asks for boxes. Of
+//!   each 16 j, block r of the cluster finishes the eight from `8 r` on.
 //! - **Memory**: eight stages of 8 k, each of four boxes of A and four of B: 8 channels by 4 k by 16 rows, with the 32-byte
 //!   swizzle, whose reads are without bank conflicts too.
 //! - **Dims**: n a multiple of 32, channels of 8.
@@ -44,8 +44,10 @@ const PITCH_BOX: u32 = BOX_ROWS * PITCH_ROW;
 const PITCH_PARTS: u32 = PARTS * PITCH_BOX;
 /// Quads of a stage.
 const STAGE: u32 = STEP / BOX_K * PITCH_PARTS;
-/// Threads of a block.
-const THREADS: u32 = 256;
+/// Warps that compute; one more asks for boxes.
+const WARPS: u32 = 8;
+/// Threads that compute.
+const THREADS: u32 = 32 * WARPS;
 /// Channels of a warp.
 const CHANNELS: usize = 4;
 /// Matrices of 8 j of a warp: one for each block to finish.
@@ -81,7 +83,7 @@ fn order(rank: u32, first: f32, second: f32) -> (f32, f32) {
 }
 
 kernel! {
-    /// a, b, out (n,n,channels). Grid (2 * n/32, n/32, channels/8), clusters of 2, block 256, 164040 bytes of shared
+    /// a, b, out (n,n,channels). Grid (2 * n/32, n/32, channels/8), clusters of 2, block 288, 164040 bytes of shared
     /// memory. Boxes of a and b: 8 channels, 4 k, 16 rows.
     pub fn triangle_octet(
         _a: In<f32>, _b: In<f32>, out: Out<f32>, n: u32, channels: u32, a_boxes: Boxes, b_boxes: Boxes,
@@ -110,7 +112,8 @@ kernel! {
                 ask(B_PART + 1, b_boxes, first_j + BOX_ROWS);
             }
         };
-        if thread == 0 {
+        let asks = thread == THREADS;
+        if asks {
             a_boxes.prefetch();
             b_boxes.prefetch();
             for stage in 0..STAGES {
@@ -120,9 +123,7 @@ kernel! {
             publish_barriers();
             received.arrive_and_expect(16 * TILE_I * PART_J * QUADS);
             fence_async_shared();
-            for stage in 0..STAGES.min(stages) {
-                ask(stage);
-            }
+            ask(0);
         }
         warp_barrier();
         cluster_arrive_relaxed(); // this block has started: the other may write to its shared memory
@@ -133,60 +134,76 @@ kernel! {
         let (q, half_i, half_j) = (warp % QUADS, warp / QUADS % 2, warp / QUADS / 2);
         let mut big = [[[0.0; 4]; COLUMNS]; CHANNELS];
         let mut small = big;
-        for stage in 0..stages {
-            arrived(stage).wait(stage / STAGES);
-            let at = |k_box: u32, part: u32, row: u32| {
-                let quad = stage % STAGES * STAGE + k_box * PITCH_PARTS + part * PITCH_BOX;
-                memory.get4(quad + place(row + g, t, q))
-            };
-            let a_quads = [at(0, half_i, 0), at(0, half_i, 8), at(1, half_i, 0), at(1, half_i, 8)];
-            let b_quads: [[F32x4; 2]; COLUMNS] = array(|column| {
-                let j = 8 * column as u32;
-                [at(0, B_PART + half_j, j), at(1, B_PART + half_j, j)]
-            });
-            each::<CHANNELS>(|c| {
-                let a_parts = a_quads.map(|quad| cut_tf32_by(quad.0[c], mask));
-                let (a_high, a_low) = (a_parts.map(|part| part.0), a_parts.map(|part| part.1));
-                each::<COLUMNS>(|column| {
-                    let b_parts = b_quads[column].map(|quad| cut_tf32_by(quad.0[c], mask));
-                    let (b_high, b_low) = (b_parts.map(|part| part.0), b_parts.map(|part| part.1));
-                    small[c][column] = mma_tf32(a_low, b_high, small[c][column]);
-                    big[c][column] = mma_tf32(a_high, b_high, big[c][column]);
-                    small[c][column] = mma_tf32(a_high, b_low, small[c][column]);
-                });
-            });
-            if stage % STAGES == STAGES - 1 && stage + 1 < stages {
+        if warp == WARPS {
+            if asks {
+                for stage in 1..STAGES.min(stages) {
+                    ask(stage);
+                }
+            }
+            warp_barrier();
+            for first in (STAGES..stages).step_by(STAGES as usize) {
                 barrier(); // every warp is done with all stages
-                if thread == 0 {
-                    for later in stage + 1..stages.min(stage + 1 + STAGES) {
-                        ask(later);
+                if asks {
+                    for stage in first..stages.min(first + STAGES) {
+                        ask(stage);
                     }
                 }
                 warp_barrier();
+            }
+        } else {
+            for stage in 0..stages {
+                arrived(stage).wait(stage / STAGES);
+                let at = |k_box: u32, part: u32, row: u32| {
+                    let quad = stage % STAGES * STAGE + k_box * PITCH_PARTS + part * PITCH_BOX;
+                    memory.get4(quad + place(row + g, t, q))
+                };
+                let a_quads = [at(0, half_i, 0), at(0, half_i, 8), at(1, half_i, 0), at(1, half_i, 8)];
+                let b_quads: [[F32x4; 2]; COLUMNS] = array(|column| {
+                    let j = 8 * column as u32;
+                    [at(0, B_PART + half_j, j), at(1, B_PART + half_j, j)]
+                });
+                each::<CHANNELS>(|c| {
+                    let a_parts = a_quads.map(|quad| cut_tf32_by(quad.0[c], mask));
+                    let (a_high, a_low) = (a_parts.map(|part| part.0), a_parts.map(|part| part.1));
+                    each::<COLUMNS>(|column| {
+                        let b_parts = b_quads[column].map(|quad| cut_tf32_by(quad.0[c], mask));
+                        let (b_high, b_low) = (b_parts.map(|part| part.0), b_parts.map(|part| part.1));
+                        small[c][column] = mma_tf32(a_low, b_high, small[c][column]);
+                        big[c][column] = mma_tf32(a_high, b_high, big[c][column]);
+                        small[c][column] = mma_tf32(a_high, b_low, small[c][column]);
+                    });
+                });
+                if stage % STAGES == STAGES - 1 && stage + 1 < stages {
+                    barrier(); // every warp is done with all stages
+                }
             }
         }
 
         cluster_wait();
         let other = (rank + 1) % BLOCKS;
-        each::<4>(|element| {
-            let i = half_i * BOX_ROWS + g + element as u32 / 2 * 8;
-            let j = half_j * 8 + 2 * t + element as u32 % 2;
-            let to = sums + rank * SUMS + q * SUM_PLANE + sum_place(i, j);
-            let sum = |column: usize, c: usize| big[c][column][element] + small[c][column][element];
-            let (mut kept, mut sent) = ([0.0; CHANNELS], [0.0; CHANNELS]);
-            each::<CHANNELS>(|c| (kept[c], sent[c]) = order(rank, sum(0, c), sum(1, c)));
-            memory.send4(other, to, F32x4(sent), received);
-            memory.set4(to, F32x4(kept));
-        });
+        if warp < WARPS {
+            each::<4>(|element| {
+                let i = half_i * BOX_ROWS + g + element as u32 / 2 * 8;
+                let j = half_j * 8 + 2 * t + element as u32 % 2;
+                let to = sums + rank * SUMS + q * SUM_PLANE + sum_place(i, j);
+                let sum = |column: usize, c: usize| big[c][column][element] + small[c][column][element];
+                let (mut kept, mut sent) = ([0.0; CHANNELS], [0.0; CHANNELS]);
+                each::<CHANNELS>(|c| (kept[c], sent[c]) = order(rank, sum(0, c), sum(1, c)));
+                memory.send4(other, to, F32x4(sent), received);
+                memory.set4(to, F32x4(kept));
+            });
+        }
         barrier();
-        received.wait(0);
-        for quad in (thread..TILE_I * PART_J * QUADS).step_by(THREADS as usize) {
-            let (i, j, q) = (quad / (PART_J * QUADS), quad / QUADS % PART_J, quad % QUADS);
-            let half = |half: u32| memory.get4(sums + half * SUMS + q * SUM_PLANE + sum_place(i, j)).0;
-            let (low, high) = (half(0), half(1));
-            let sum = from_fn(|v| low[v] + high[v]);
-            let j = first_j + j / 8 * 16 + rank * 8 + j % 8;
-            out.set4(((first_i + i) * n + j) * (channels / 4) + first_quad + q, F32x4(sum));
+        if warp < WARPS {
+            received.wait(0);
+            for quad in (thread..TILE_I * PART_J * QUADS).step_by(THREADS as usize) {
+                let (i, j, q) = (quad / (PART_J * QUADS), quad / QUADS % PART_J, quad % QUADS);
+                let half = |half: u32| memory.get4(sums + half * SUMS + q * SUM_PLANE + sum_place(i, j)).0;
+                let (low, high) = (half(0), half(1));
+                let sum = from_fn(|v| low[v] + high[v]);
+                let j = first_j + j / 8 * 16 + rank * 8 + j % 8;
+                out.set4(((first_i + i) * n + j) * (channels / 4) + first_quad + q, F32x4(sum));
+            }
         }
     }
 }

@@ -1,0 +1,203 @@
+//! Every variant of a kernel beside the one that it was made from: what changed, and what that did to its time.
+
+use super::{Figure, evidence, source, time_cell};
+use crate::chart::frame::Frame;
+use crate::chart::ladder::{Bar, Ladder, Section, Step};
+use crate::chart::{Mark, Note};
+use crate::data::Data;
+use crate::number;
+use crate::palette::{self, Swatch, Texture};
+use crate::table::{Cell, Column, Table};
+use mage_evidence::ladder::{self, Change, OperationLadder, Status};
+
+pub(super) const NAME: &str = "kernel-ladder";
+pub(super) const TITLE: &str = "The ladder of kernels";
+
+pub(super) fn draw(data: &Data) -> Result<Figure, String> {
+    let measured = data
+        .ladder
+        .as_ref()
+        .ok_or("the namespace has no ladder of kernel variants")?;
+    let sections = measured.operations.iter().map(section);
+    let statuses = || {
+        let steps = measured.operations.iter().flat_map(|op| &op.steps);
+        steps.map(|step| step.variant.status)
+    };
+    let mut notes: Vec<Note> = [
+        (Status::Retained, "Kept."),
+        (Status::Rejected, "Tried and not kept."),
+        (Status::Open, "Not yet decided."),
+        (
+            Status::Twin,
+            "A twin: moves or multiplies what its parent does and computes nothing, so it is a limit.",
+        ),
+    ]
+    .into_iter()
+    .filter(|(status, _)| statuses().any(|s| s == *status))
+    .map(|(status, text)| Note::marked(Mark::Bar(swatch(status)), text))
+    .collect();
+    notes.push(Note::new(format!(
+        "Mean of {} of {} each; all variants of an operation run in one process, in an order that rotates. Each operation has its own scale, from zero. Shorter is better; what the experiment measures is in bold.",
+        number::plural(measured.captures.into(), "capture", "captures"),
+        number::plural(measured.iterations.into(), "call", "calls"),
+    )));
+    if measured.captures > 1 {
+        let text = "Range of the captures, not a confidence interval.";
+        notes.push(Note::marked(Mark::Whisker, text));
+    }
+    Ok(Figure {
+        label: "Ladder",
+        evidence: evidence(data, &[ladder::FILE]),
+        frame: Frame {
+            name: NAME,
+            title: TITLE.to_string(),
+            subtitle: format!(
+                "Kernel time of one call in microseconds, variant by variant, {}",
+                measured.gpu.replace(' ', "\u{a0}")
+            ),
+            notes,
+            source: source(data, &[ladder::FILE]),
+            alternative: alternative(measured),
+        },
+        table: table(measured),
+        plotted: None,
+        chart: Box::new(Ladder {
+            sections: sections.collect(),
+        }),
+    })
+}
+
+fn swatch(status: Status) -> Swatch {
+    let solid = palette::swatch("rust", 0);
+    let texture = match status {
+        Status::Retained => return solid,
+        Status::Rejected => return palette::earlier(solid),
+        Status::Open => Texture::Dots,
+        Status::Twin => {
+            return Swatch {
+                hue: palette::GREY,
+                texture: Texture::Solid,
+            };
+        }
+    };
+    Swatch { texture, ..solid }
+}
+
+fn section(op: &OperationLadder) -> Section {
+    let names = op.operation.dim_names().iter();
+    let dims: Vec<String> = names
+        .zip(&op.dims)
+        .map(|(name, dim)| format!("{name} {dim}"))
+        .collect();
+    Section {
+        title: op.operation.label().to_string(),
+        note: dims.join(", "),
+        steps: op.steps.iter().map(|s| step(op, s)).collect(),
+    }
+}
+
+fn step(op: &OperationLadder, step: &ladder::Step) -> Step {
+    let v = &step.variant;
+    let changed = v.changed.trim();
+    let detail = match &v.parent {
+        Some(parent) => format!("From {parent}: {changed}"),
+        None => changed.to_string(),
+    };
+    let shown = match (&step.kernel_time, &step.to_parent) {
+        (Some(time), Some(change)) => format!(
+            "{} ({})",
+            number::time(time.mean_us),
+            number::percent((change.ratio - 1.0) * 100.0)
+        ),
+        (Some(time), None) => number::time(time.mean_us),
+        (None, _) => "failed its check".to_string(),
+    };
+    let time = step.kernel_time.as_ref();
+    let several = |t: &&ladder::KernelTime| t.captures_us.len() > 1;
+    Step {
+        label: v.id.clone(),
+        strong: v.id == op.variant,
+        detail,
+        bars: vec![Bar {
+            swatch: swatch(v.status),
+            value: time.map(|t| t.mean_us),
+            range: time.filter(several).map(|t| (t.min_us, t.max_us)),
+            shown,
+        }],
+    }
+}
+
+fn alternative(measured: &ladder::Ladder) -> String {
+    let sentences = measured.operations.iter().map(|op| {
+        let steps = op.steps.iter().map(|step| {
+            let v = &step.variant;
+            match &step.kernel_time {
+                Some(time) => format!(
+                    "{} {} µs ({})",
+                    v.id,
+                    number::time(time.mean_us),
+                    v.status.word()
+                ),
+                None => format!("{} failed its check", v.id),
+            }
+        });
+        let steps: Vec<String> = steps.collect();
+        format!("{}: {}.", op.operation.label(), steps.join(", "))
+    });
+    sentences.collect::<Vec<_>>().join(" ")
+}
+
+fn verdict(change: &Change) -> String {
+    match &change.why {
+        Some(why) => format!("{}: {why}", change.verdict),
+        None => change.verdict.clone(),
+    }
+}
+
+fn table(measured: &ladder::Ladder) -> Table {
+    let mut rows = Vec::new();
+    for op in &measured.operations {
+        for step in &op.steps {
+            let v = &step.variant;
+            let time = step.kernel_time.as_ref();
+            let change = step.to_parent.as_ref();
+            let word = |text: Option<&String>| text.map_or(Cell::Missing, Cell::text);
+            let ratio = |value: Option<f64>| Cell::number(value, |v| format!("{v:.3}"));
+            rows.push(vec![
+                Cell::text(op.operation.label()),
+                Cell::text(&v.id),
+                word(v.parent.as_ref()),
+                Cell::text(v.status.word()),
+                time_cell(time.map(|t| t.mean_us)),
+                time_cell(time.map(|t| t.min_us)),
+                time_cell(time.map(|t| t.max_us)),
+                ratio(change.map(|c| c.ratio)),
+                ratio(change.and_then(|c| c.low)),
+                ratio(change.and_then(|c| c.high)),
+                change.map_or(Cell::Missing, |c| Cell::text(verdict(c))),
+                word(step.failed.as_ref().or(step.cause.as_ref())),
+                Cell::text(v.changed.trim()),
+            ]);
+        }
+    }
+    Table {
+        caption: format!("Kernel time of every variant on {}", measured.gpu),
+        columns: vec![
+            Column::text("Operation"),
+            Column::text("Variant"),
+            Column::text("Made from"),
+            Column::text("Status"),
+            Column::time("Mean"),
+            Column::time("Smallest capture"),
+            Column::time("Largest capture"),
+            Column::number("Over its parent"),
+            Column::number("From"),
+            Column::number("To"),
+            Column::text("Verdict"),
+            Column::text("Why not kept"),
+            Column::text("What changed"),
+        ],
+        keys: 2,
+        rows,
+    }
+}

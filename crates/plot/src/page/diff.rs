@@ -1,0 +1,121 @@
+//! What changed since the baseline, and what moved: causes before effects.
+
+use super::Block;
+use crate::data::Data;
+use crate::number;
+use crate::table::{Cell, Column, Table};
+use mage_evidence::diff::{Diff, Effect, Quantity, Row};
+use mage_evidence::implementation;
+use mage_evidence::stats::percent;
+
+pub(super) fn blocks<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
+    let (diff, baseline) = match (&data.diff, &data.baseline) {
+        (Ok(diff), Ok(baseline)) => (diff, &baseline.namespace),
+        (Err(reason), _) | (_, Err(reason)) => {
+            let title = "Comparison with a baseline".to_string();
+            blocks.push(Block::LeftOut(vec![(title, reason)]));
+            return;
+        }
+    };
+    blocks.push(Block::Heading(format!("What changed since {baseline}")));
+    blocks.push(Block::Prose(
+        format!("A is {baseline}; B is {}.", data.namespace).into(),
+    ));
+    let lines = diff.causes.lines();
+    for (title, lines, open) in [
+        ("Changed", lines.changed, true),
+        ("The same in both", lines.same, false),
+        ("Recorded by one side alone", lines.silent, false),
+    ] {
+        let lines: Vec<String> = lines.iter().map(|l| l.replace(" -> ", " → ")).collect();
+        if !lines.is_empty() {
+            blocks.push(Block::List { title, lines, open });
+        }
+    }
+    blocks.push(Block::Heading("What moved".to_string()));
+    blocks.push(Block::Prose(in_all(diff).into()));
+    for quantity in Quantity::ALL {
+        let label = number::capital(quantity.label());
+        let summary = format!("{label}, {baseline} to {}", data.namespace);
+        blocks.push(Block::Table(
+            summary,
+            table(diff, quantity, baseline, &data.namespace),
+        ));
+    }
+}
+
+/// Verdicts counted, and what they were judged against.
+fn in_all(diff: &Diff) -> String {
+    let counts = diff.counts();
+    let all: usize = counts.values().sum();
+    let parts: Vec<String> = counts
+        .iter()
+        .map(|(word, count)| format!("{count} {word}"))
+        .collect();
+    let mut text = format!(
+        "Of {all} comparisons of a time with the baseline’s: {}. Margin {}%.",
+        parts.join(", "),
+        diff.margin * 100.0
+    );
+    for (quantity, floor) in &diff.floors {
+        text += &format!(
+            " Unchanged code moved by up to {} in {}: with the scatter of {} controls, differences up to {} are noise.",
+            number::percent(percent(floor.largest)).trim_start_matches('+'),
+            quantity.label(),
+            floor.controls,
+            number::percent(percent(floor.log)).trim_start_matches('+'),
+        );
+    }
+    text
+}
+
+fn table(diff: &Diff, quantity: Quantity, a: &str, b: &str) -> Table {
+    let rows = diff.rows.iter().filter_map(|row| {
+        let effect = row.effect(quantity)?;
+        Some(cells(row, effect))
+    });
+    Table {
+        caption: format!(
+            "{} of one call, {a} to {b}",
+            number::capital(quantity.label())
+        ),
+        columns: vec![
+            Column::text("Operation"),
+            Column::text("Implementation"),
+            Column::text("Code"),
+            Column::time(a),
+            Column::time(b),
+            Column {
+                unit: Some("%"),
+                ..Column::number("Change")
+            },
+            Column {
+                unit: Some("%"),
+                ..Column::number("95% interval")
+            },
+            Column::text("Verdict"),
+        ],
+        keys: 2,
+        rows: rows.collect(),
+    }
+}
+
+fn cells(row: &Row, effect: &Effect) -> Vec<Cell> {
+    let sign = |log: f64| {
+        let shown = number::percent(percent(log));
+        shown.trim_end_matches('%').to_string()
+    };
+    let change = effect.ratio.as_ref().map(|ratio| ratio.log);
+    vec![
+        Cell::text(row.operation.label()),
+        Cell::text(implementation::label(&row.implementation)),
+        Cell::text(row.standing.status.word()),
+        Cell::number(effect.a, number::time),
+        Cell::number(effect.b, number::time),
+        change.map_or(Cell::Missing, |log| Cell::Number(percent(log), sign(log))),
+        effect.interval.as_ref().map_or(Cell::Missing, |i| {
+            Cell::text(format!("{} to {}", sign(i.low), sign(i.high)))
+        }),
+        Cell::text(effect.verdict.to_string()),
+    ]
+}
