@@ -197,7 +197,7 @@ impl Implementation for Executor {
         match mage_simt::kernel(variant.id) {
             Some(_) => Ok(Loaded::Ready(None)),
             None => Ok(Loaded::Unavailable(
-                mage_simt::Error::DeviceOnly(self.variant.clone()).to_string(),
+                mage_simt::device_only(&self.variant).to_string(),
             )),
         }
     }
