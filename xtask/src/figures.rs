@@ -1,6 +1,6 @@
 //! `xtask figures`: everything that is drawn or spliced from evidence.
 
-use crate::readme;
+use crate::{ladder, readme};
 use clap::Args;
 use mage_evidence::store;
 use std::path::{Path, PathBuf};
@@ -53,9 +53,13 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
         } else {
             mage_plot::write(root, &outputs)?;
         }
+        let page = ladder::run(root, namespace, arguments.check)?;
         bounds(root, namespace, arguments.check)?;
         let verb = if arguments.check { "proved" } else { "drawn" };
-        println!("{namespace}: {} files {verb}", outputs.len());
+        println!(
+            "{namespace}: {} files {verb}",
+            outputs.len() + usize::from(page)
+        );
     }
     if arguments.experiment.is_none() {
         let outputs = mage_plot::index(root, &namespaces)?;

@@ -246,7 +246,7 @@ fn compile(root: &Path, rustc: &Path, variant: &Variant) -> Result<String> {
 }
 
 /// Instructions that need a later version of PTX than the compiler states, which is the oldest that knows the target.
-const LATER: [(&str, &str); 2] = [(".L1::no_allocate", "7.4"), ("st.async.", "8.1")];
+const LATER: [(&str, &str); 1] = [("st.async.", "8.1")];
 
 /// States the version of PTX that the instructions need.
 fn with_version(ptx: &str) -> Result<String> {
@@ -453,15 +453,11 @@ mod tests {
         let with = |body| with_version(&format!("//\n\n.version 8.0\n.target sm_90a\n{body}\n"));
         let needs =
             |version, body: &str| format!("//\n\n.version {version}\n.target sm_90a\n{body}\n");
-        for (version, body) in [
-            ("8.0", "ret;"),
-            ("8.0", "ld.global.nc.L1::no_allocate.v4.f32"),
-            ("8.1", "st.async.weak"),
-        ] {
+        for (version, body) in [("8.0", "ret;"), ("8.1", "st.async.weak")] {
             assert_eq!(with(body).unwrap(), needs(version, body));
         }
-        let older = with_version("\n.version 7.0\nld.global.nc.L1::no_allocate.f32\n");
-        assert!(older.unwrap().starts_with("\n.version 7.4\n"));
+        let later = with_version("\n.version 8.5\nst.async.weak\n");
+        assert!(later.unwrap().starts_with("\n.version 8.5\n"));
         assert!(with_version("ret;\n").is_err());
     }
 

@@ -8,6 +8,7 @@ mod doctor;
 mod exit;
 mod figures;
 mod kernels;
+mod ladder;
 mod programs;
 mod python;
 mod readme;
@@ -31,7 +32,7 @@ struct Cli {
 enum Verb {
     /// Measure an experiment on this machine's GPU; without one, replay its committed evidence.
     Reproduce(reproduce::Arguments),
-    /// Draw the figures, tables and pages of namespaces, and the README's table, from evidence.
+    /// Draw the figures, tables and pages of namespaces, their ladders, and the README's table, from evidence.
     Figures(figures::Arguments),
     /// Build the PTX objects from the kernels' source.
     Kernels {

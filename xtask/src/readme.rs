@@ -10,12 +10,14 @@ const FILE: &str = "README.md";
 const BEGIN: &str = "<!-- results of ";
 const END: &str = "<!-- end of results -->";
 
-/// Splices, or with `check` proves, every block between `<!-- results of NAMESPACE -->` and
-/// `<!-- end of results -->`.
+/// Splices, or with `check` proves, every block between `<!-- results of A or B -->` and `<!-- end of results -->`:
+/// the results of the first of these namespaces that has evidence.
 pub fn run(root: &Path, check: bool) -> anyhow::Result<()> {
     let path = root.join(FILE);
     let text = store::read_text(&path)?;
-    let spliced = splice(&text, |namespace| {
+    let known = mage_workspace::namespaces(root)?;
+    let spliced = splice(&text, |named| {
+        let namespace = first(named, &known)?;
         let experiment = Experiment::load(root, namespace)?;
         let rows = table::Rows::read(root, &experiment, namespace)?;
         Ok(rows.markdown())
@@ -34,6 +36,19 @@ pub fn run(root: &Path, check: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The first of the namespaces in `named` that is among the known ones.
+fn first<'a>(named: &'a str, known: &[String]) -> anyhow::Result<&'a str> {
+    let mut names = named.split(" or ");
+    names
+        .find(|name| known.iter().any(|known| known == name))
+        .with_context(|| {
+            format!(
+                "results of {named}: found no evidence of any, expected one of {}",
+                known.join(", ")
+            )
+        })
+}
+
 fn splice(
     text: &str,
     mut block: impl FnMut(&str) -> anyhow::Result<String>,
@@ -42,17 +57,14 @@ fn splice(
     let mut rest = text;
     while let Some(start) = rest.find(BEGIN) {
         let after = &rest[start + BEGIN.len()..];
-        let (namespace, _) = after
+        let (named, _) = after
             .split_once(" -->")
             .context("a marker `<!-- results of` that no `-->` closes")?;
         let end = rest[start..]
             .find(END)
-            .with_context(|| format!("results of {namespace}: no `{END}`"))?;
+            .with_context(|| format!("results of {named}: no `{END}`"))?;
         out.push_str(&rest[..start]);
-        out.push_str(&format!(
-            "{BEGIN}{namespace} -->\n\n{}\n",
-            block(namespace)?
-        ));
+        out.push_str(&format!("{BEGIN}{named} -->\n\n{}\n", block(named)?));
         out.push_str(END);
         rest = &rest[start + end + END.len()..];
     }
@@ -74,6 +86,21 @@ mod tests {
         );
         let twice = splice(&once, |ns| Ok(format!("table of {ns}\n"))).unwrap();
         assert_eq!(twice, once);
+    }
+
+    #[test]
+    fn the_first_namespace_with_evidence_leads() {
+        let known = ["limit-001", "mage-001", "mage-002"].map(String::from);
+        assert_eq!(first("limit-001 or mage-002", &known).unwrap(), "limit-001");
+        assert_eq!(
+            first("limit-001 or mage-002", &known[1..]).unwrap(),
+            "mage-002"
+        );
+        assert_eq!(first("mage-001", &known).unwrap(), "mage-001");
+        let error = first("limit-001 or limit-002", &known[1..])
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("limit-001 or limit-002"), "{error}");
     }
 
     #[test]

@@ -4,9 +4,10 @@
 use mage_evidence::Invalid;
 use mage_evidence::experiment::Experiment;
 use mage_evidence::implementation;
+use mage_evidence::ladder::Ladder;
 use mage_evidence::operation::Operation;
 use mage_evidence::published::Published;
-use mage_evidence::summary::{CaseSummary, Summary};
+use mage_evidence::summary::{CaseSummary, OperationSummary, Summary};
 use mage_evidence::table::{Align, Table};
 use mage_workspace::{Evidence, baseline, namespaces};
 use std::path::Path;
@@ -17,6 +18,8 @@ pub struct Rows {
     committed: Option<Summary>,
     published: Option<Summary>,
     baseline: Option<Summary>,
+    /// Every variant beside its parent and its twins, where the namespace has a ladder.
+    ladder: Option<Ladder>,
     /// What a reader should know of what is not beside it.
     remarks: Vec<String>,
 }
@@ -52,6 +55,7 @@ impl Rows {
         });
         Ok(Self {
             run: run.summary,
+            ladder: run.ladder,
             committed: committed.map(|evidence| evidence.summary),
             published: published.transpose()?,
             baseline,
@@ -70,12 +74,43 @@ impl Rows {
         )
     }
 
-    /// As a Markdown table.
+    /// As Markdown: a heading, the table, and what its columns are.
     pub fn markdown(&self) -> String {
-        format!(
-            "{}\n{}, microseconds an operation. Kernel time: sum of all kernels of an operation in an Nsight Systems capture. Span: mean of all CUDA-event spans around a call. The note's values are of another GPU and stand beside these only for their ratios.\n",
-            self.table().markdown(),
+        let mut notes = format!(
+            "{}, microseconds an operation. Kernel time: sum of all kernels of an operation in an Nsight Systems capture. Span: mean of all CUDA-event spans around a call.",
             self.run.gpu
+        );
+        if self.published.is_some() {
+            notes.push_str(" The note's values are of another GPU and stand beside these only for their ratios.");
+        }
+        if self.ladder.is_some() {
+            notes.push_str(&format!(
+                " Place: rank by kernel time, then by span. Limit: the time of a twin, a kernel that only moves the same bytes or only makes the same products, over the time of the Rust kernel in the same capture; told variant by variant in [docs/ladder/{0}.md](docs/ladder/{0}.md). {1}",
+                self.run.namespace,
+                self.first_places()
+            ));
+        }
+        format!(
+            "## {} on {}\n\n{}\n{notes}\n",
+            self.run.namespace,
+            self.run.gpu,
+            self.table().markdown()
+        )
+    }
+
+    /// In how many operations Rust takes the least time.
+    fn first_places(&self) -> String {
+        let first = |time: Time| {
+            let operations = self.run.operations.iter();
+            operations
+                .filter(|op| place(op, "rust", time) == Some(1))
+                .count()
+        };
+        format!(
+            "Rust is first by kernel time in {} of {} operations, by span in {}.",
+            first(kernel_us),
+            self.run.operations.len(),
+            first(span_us)
         )
     }
 
@@ -117,6 +152,9 @@ impl Rows {
         if let Some(baseline) = &self.baseline {
             head.push(format!("kernel time from {}", baseline.namespace));
         }
+        if self.ladder.is_some() {
+            head.extend(["place", "limit"].map(String::from));
+        }
         let mut rows = vec![head];
         for operation in &self.run.operations {
             for (i, (name, case)) in operation.implementations.iter().enumerate() {
@@ -125,7 +163,14 @@ impl Rows {
                 } else {
                     ""
                 };
-                rows.push(self.row(label, operation.operation, name, case));
+                let mut row = self.row(label, operation.operation, name, case);
+                if let Some(ladder) = &self.ladder {
+                    let place =
+                        |time| place(operation, name, time).map_or("-".into(), |p| p.to_string());
+                    row.push(format!("{}, {}", place(kernel_us), place(span_us)));
+                    row.push(limit(ladder, operation.operation, case));
+                }
+                rows.push(row);
             }
         }
         rows
@@ -162,6 +207,34 @@ fn span_us(case: Option<&CaseSummary>) -> Option<f64> {
     Some(case?.event?.mean_us)
 }
 
+/// One time of a case in microseconds.
+type Time = fn(Option<&CaseSummary>) -> Option<f64>;
+
+/// The rank of an implementation by one of its times, from 1; none where it has none.
+fn place(operation: &OperationSummary, name: &str, time: Time) -> Option<usize> {
+    let own = time(operation.implementations.get(name))?;
+    let others = operation.implementations.values();
+    Some(
+        1 + others
+            .filter(|case| time(Some(case)).is_some_and(|t| t < own))
+            .count(),
+    )
+}
+
+/// The largest share of a limit that the case's kernel reaches, and the twin; empty for what has no variant.
+fn limit(ladder: &Ladder, operation: Operation, case: &CaseSummary) -> String {
+    let Some(kernel) = &case.kernel else {
+        return String::new();
+    };
+    let step = ladder
+        .operation(operation)
+        .and_then(|steps| steps.step(kernel));
+    match step.and_then(|step| step.limits.first()) {
+        Some(limit) => format!("{:.1}% of {}", limit.share * 100.0, limit.twin),
+        None => "-".into(),
+    }
+}
+
 /// A signed change in percent; one that rounds to nothing has no sign.
 fn percent(change: f64) -> String {
     let tenths = (change * 1000.0).round();
@@ -181,8 +254,89 @@ fn time(us: Option<f64>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
+    use mage_evidence::ladder;
+    use serde_json::{Value, json};
+
+    const NAMESPACE: &str = "mage-002";
+
+    fn copy_all(from: &Path, to: &Path) {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let path = entry.unwrap().path();
+            let to = to.join(path.file_name().unwrap());
+            match path.is_dir() {
+                true => copy_all(&path, &to),
+                false => drop(std::fs::copy(&path, to).unwrap()),
+            }
+        }
+    }
+
+    /// A root with the committed evidence of a namespace and a hand-made ladder beside it.
+    pub fn with_ladder() -> (tempfile::TempDir, &'static str) {
+        let root = tempfile::tempdir().unwrap();
+        let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let results = format!("docs/assets/results/{NAMESPACE}");
+        for part in ["experiments", &results] {
+            copy_all(&here.join(part), &root.path().join(part));
+        }
+        std::fs::write(root.path().join("Cargo.lock"), "").unwrap();
+        let fixture = here.join("crates/evidence/tests/fixtures/comparison-ladder.json");
+        let text = std::fs::read_to_string(fixture).unwrap();
+        let mut value: Value = serde_json::from_str(&text).unwrap();
+        value["provenance"]["namespace"] = json!(NAMESPACE);
+        std::fs::write(
+            root.path().join(results).join(ladder::FILE),
+            value.to_string(),
+        )
+        .unwrap();
+        (root, NAMESPACE)
+    }
+
+    fn rows(root: &Path) -> Rows {
+        let experiment = Experiment::load(root, NAMESPACE).unwrap();
+        Rows::read(root, &experiment, NAMESPACE).unwrap()
+    }
+
+    #[test]
+    fn a_ladder_adds_place_and_limit() {
+        let (root, _) = with_ladder();
+        let text = rows(root.path()).markdown();
+        assert!(
+            text.starts_with("## mage-002 on NVIDIA H200\n\n| operation | implementation |"),
+            "{text}"
+        );
+        let line = |start: &str| {
+            let mut lines = text.lines().skip_while(|line| !line.starts_with(start));
+            let rust = lines.nth(2).unwrap();
+            rust.split(" | ")
+                .map(|cell| cell.trim_matches([' ', '|']).to_string())
+                .collect::<Vec<_>>()
+        };
+        let gelu = line("| Bias + GELU");
+        assert_eq!(gelu[1], "Rust");
+        assert_eq!(gelu[gelu.len() - 2..], ["2, 1", "51.6% of copy_one"]);
+        let neighbor = line("| Neighbor");
+        assert_eq!(neighbor[neighbor.len() - 2..], ["1, 1", "-"]);
+        assert!(text.contains("docs/ladder/mage-002.md"), "{text}");
+        assert!(
+            text.contains("Rust is first by kernel time in 1 of 5 operations, by span in 4."),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn without_a_ladder_there_is_neither() {
+        let (root, namespace) = with_ladder();
+        let results = mage_workspace::results(root.path(), namespace);
+        std::fs::remove_file(results.join(ladder::FILE)).unwrap();
+        let text = rows(root.path()).markdown();
+        assert!(
+            !text.contains("place") && !text.contains("limit") && !text.contains("Rust is first"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn a_change_that_rounds_to_nothing_has_no_sign() {

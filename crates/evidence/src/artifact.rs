@@ -5,6 +5,7 @@
 //! as it was); `artifacts/<ns>-kernels-nsys/` holds `profile.json` and
 //! `captures/<operation>-<implementation>-<index>.json`.
 
+use crate::choice::{Choice, Config};
 use crate::error::Invalid;
 use crate::experiment::{Protocol, Tolerance};
 use crate::operation::Operation;
@@ -16,11 +17,15 @@ use std::collections::BTreeMap;
 /// Schema of [`Run`].
 pub const RUN_SCHEMA: &str = "mage.run/1";
 /// Schema of [`Samples`].
-pub const SAMPLES_SCHEMA: &str = "mage.samples/1";
+pub const SAMPLES_SCHEMA: &str = "mage.samples/2";
+/// Schema of [`Samples`] before there were choices and reasons for absence; still read.
+pub const SAMPLES_SCHEMA_1: &str = "mage.samples/1";
 /// Schema of [`Profile`].
 pub const PROFILE_SCHEMA: &str = "mage.profile/1";
 /// Schema of [`Capture`].
-pub const CAPTURE_SCHEMA: &str = "mage.capture/1";
+pub const CAPTURE_SCHEMA: &str = "mage.capture/2";
+/// Schema of [`Capture`] before there were choices; still read.
+pub const CAPTURE_SCHEMA_1: &str = "mage.capture/1";
 
 /// Refuses a schema of another name or major version; `found` is the file's `schema` field.
 ///
@@ -34,6 +39,24 @@ pub fn check_schema(found: &str, expected: &str) -> Result<(), Invalid> {
         Invalid::new("schema", format!("{found:?}"), format!("{expected:?}"))
             .help("use the version of mage that wrote it, or run the experiment again"),
     )
+}
+
+/// As [`check_schema`], of a file whose earlier version is still read.
+fn check_schemas(
+    found: &str,
+    expected: &str,
+    earlier: &str,
+    of_earlier: bool,
+) -> Result<(), Invalid> {
+    match found == earlier {
+        true if of_earlier => Ok(()),
+        true => Err(Invalid::new(
+            "schema",
+            format!("{found:?} with fields of a later one"),
+            format!("{expected:?}"),
+        )),
+        false => check_schema(found, expected),
+    }
 }
 
 /// One harness run: everything that holds for all of its samples.
@@ -328,6 +351,12 @@ pub struct Samples {
     pub dims: Vec<u32>,
     /// SHA-256 of each input file.
     pub input_sha256: BTreeMap<String, String>,
+    /// What does not run this operation here, by implementation, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unavailable: BTreeMap<String, String>,
+    /// What implementations chose before anything was timed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub choices: BTreeMap<String, Choice>,
     /// Rounds in measured order.
     pub rounds: Vec<Round>,
 }
@@ -463,6 +492,9 @@ pub struct Capture {
     /// The kernel variant that ran, for `rust`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
+    /// The configuration that ran, for an implementation that chooses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<Config>,
     /// Counted from 1.
     pub index: u32,
     /// Calls inside the range.
@@ -525,23 +557,60 @@ impl Samples {
     /// # Errors
     /// [`Invalid`] naming the field.
     pub fn check(&self, run: &Run) -> Result<(), Invalid> {
-        check_schema(&self.schema, SAMPLES_SCHEMA)?;
+        let earlier = self.unavailable.is_empty() && self.choices.is_empty();
+        check_schemas(&self.schema, SAMPLES_SCHEMA, SAMPLES_SCHEMA_1, earlier)?;
         self.operation.check_dims(&self.dims)?;
+        for (field, names) in [
+            ("unavailable", self.unavailable.keys().collect::<Vec<_>>()),
+            ("choices", self.choices.keys().collect()),
+        ] {
+            let known = |name: &&&String| !run.implementations.contains(name);
+            if let Some(unknown) = names.iter().find(known) {
+                return Err(Invalid::new(
+                    field,
+                    format!("{unknown:?}"),
+                    format!("implementations of the run: {:?}", run.implementations),
+                ));
+            }
+        }
+        for (name, choice) in &self.choices {
+            choice
+                .check()
+                .map_err(|e| e.under(&format!("choices.{name}")))?;
+        }
+        let names = self.available(&run.implementations);
         expect("rounds", self.rounds.len(), run.protocol.rounds as usize)?;
         for (i, round) in self.rounds.iter().enumerate() {
             round
-                .check(run, i, self.operation.output_elements(&self.dims) as u64)
+                .check(
+                    run,
+                    &names,
+                    i,
+                    self.operation.output_elements(&self.dims) as u64,
+                )
                 .map_err(|e| e.under(&format!("rounds[{i}]")))?;
         }
         Ok(())
     }
+
+    /// Those of `implementations` that run this operation here, in that order.
+    pub fn available(&self, implementations: &[String]) -> Vec<String> {
+        let runs = |name: &&String| !self.unavailable.contains_key(*name);
+        implementations.iter().filter(runs).cloned().collect()
+    }
 }
 
 impl Round {
-    fn check(&self, run: &Run, position: usize, elements: u64) -> Result<(), Invalid> {
+    fn check(
+        &self,
+        run: &Run,
+        names: &[String],
+        position: usize,
+        elements: u64,
+    ) -> Result<(), Invalid> {
         expect("index", self.index as usize, position + 1)?;
         let order: Vec<&str> = self.implementations.keys().map(String::as_str).collect();
-        let expected = rotated(&run.implementations, position);
+        let expected = rotated(names, position);
         if order != expected {
             return Err(Invalid::new(
                 "implementations",
@@ -638,7 +707,8 @@ impl Capture {
     /// # Errors
     /// [`Invalid`] naming the field.
     pub fn check(&self) -> Result<(), Invalid> {
-        check_schema(&self.schema, CAPTURE_SCHEMA)?;
+        let earlier = self.config.is_none();
+        check_schemas(&self.schema, CAPTURE_SCHEMA, CAPTURE_SCHEMA_1, earlier)?;
         self.operation.check_dims(&self.dims)?;
         let launches = self.launches()?;
         let mut counts = vec![0; self.requested_iterations as usize];

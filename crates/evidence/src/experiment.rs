@@ -29,6 +29,8 @@ pub struct Experiment {
     pub implementations: Vec<String>,
     /// Rounds, calls and captures.
     pub protocol: Protocol,
+    /// How the ladder of kernel variants is measured; absent where it is not.
+    pub ladder: Option<Ladder>,
     /// Bound of the full-output check.
     pub tolerance: Tolerance,
     /// Prose beside the tables.
@@ -59,6 +61,27 @@ pub struct Protocol {
     pub captures: u32,
     /// Calls inside a capture's range.
     pub capture_iterations: u32,
+}
+
+/// Every kernel variant of every operation, measured beside each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ladder {
+    /// Nsight Systems captures an operation, each with every variant; calls are those of the protocol.
+    pub captures: u32,
+}
+
+impl Ladder {
+    /// Refuses numbers out of range.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming the number.
+    pub fn check(self) -> Result<(), Invalid> {
+        match self.captures {
+            1..=1000 => Ok(()),
+            captures => Err(Invalid::new("captures", captures, "1 to 1000")),
+        }
+    }
 }
 
 /// `|actual - expected| <= atol + rtol * |expected|` for every element.
@@ -243,6 +266,9 @@ impl Experiment {
     fn check(&self) -> Result<(), Invalid> {
         check_name(&self.name).map_err(|e| e.under("name"))?;
         self.protocol.check().map_err(|e| e.under("protocol"))?;
+        if let Some(ladder) = self.ladder {
+            ladder.check().map_err(|e| e.under("ladder"))?;
+        }
         let Tolerance { rtol, atol } = self.tolerance;
         for (field, value) in [("tolerance.rtol", rtol), ("tolerance.atol", atol)] {
             if !(0.0..1.0).contains(&value) {
@@ -405,6 +431,16 @@ sha256 = {{ "a.bin" = "{digest}", "b.bin" = "{digest}" }}
                 "1 to 100000",
             ),
             ("warmup = 25", "warmup = 10001", "0 to 10000"),
+            (
+                "[tolerance]",
+                "[ladder]\ncaptures = 0\n[tolerance]",
+                "ladder.captures: found 0, expected 1 to 1000",
+            ),
+            (
+                "[tolerance]",
+                "[ladder]\nrounds = 3\n[tolerance]",
+                "unknown field `rounds`",
+            ),
             ("rtol = 1e-4", "rtol = nan", "tolerance.rtol"),
             (
                 "[\"python\", \"rust\"]",

@@ -1,11 +1,12 @@
 //! Implementations: their names, labels and order.
 
 /// Known implementations in the order in which they are shown, with the label that readers see.
-pub const KNOWN: [(&str, &str); 5] = [
+pub const KNOWN: [(&str, &str); 6] = [
     ("python", "PyTorch"),
     ("torch-compile", "torch.compile"),
     ("triton", "Triton"),
     ("triton-tuned", "Triton (tuned)"),
+    ("cusparse", "cuSPARSE"),
     ("rust", "Rust"),
 ];
 

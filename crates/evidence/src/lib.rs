@@ -9,10 +9,12 @@
 pub mod ab;
 pub mod artifact;
 pub mod calibration;
+pub mod choice;
 pub mod claims;
 pub mod counters;
 pub mod diff;
 pub mod error;
+pub mod errors;
 pub mod experiment;
 pub mod foreign;
 pub mod hash;

@@ -1,6 +1,7 @@
 //! `comparison-profiles.json`: kernel rows of one namespace, under the original's field names.
 
 use crate::artifact;
+use crate::choice::Config;
 use crate::error::Invalid;
 use crate::operation::Operation;
 use crate::results::check_major;
@@ -91,6 +92,9 @@ pub struct CaptureResults {
     /// Sum of durations over iterations, in microseconds; only this project writes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_time_us: Option<f64>,
+    /// The configuration that ran, for an implementation that chooses; only this project writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub config: Option<Config>,
     /// What the profiler or the checks remarked; only this project writes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

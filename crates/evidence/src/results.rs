@@ -4,6 +4,7 @@
 //! the other's; fields that only this project writes are optional when read.
 
 use crate::artifact::{Device, Host, Resumed, SourceTree, Tf32};
+use crate::choice::{Choice, Config};
 use crate::error::Invalid;
 use crate::foreign::State;
 use crate::operation::Operation;
@@ -13,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Schema version that this crate writes.
-pub const SCHEMA_VERSION: &str = "1.0";
+pub const SCHEMA_VERSION: &str = "1.1";
+/// Schema version of evidence from artifacts that have neither choices nor reasons for absence.
+pub const SCHEMA_VERSION_1_0: &str = "1.0";
 /// File name within a namespace's results.
 pub const FILE: &str = "comparison-results.json";
 
@@ -116,8 +119,40 @@ pub struct OperationResults {
     pub dims: Vec<u32>,
     /// What the inputs were.
     pub input_hashes: InputHashes,
+    /// What does not run this operation there, by implementation, with the reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unavailable: BTreeMap<String, String>,
+    /// What implementations chose before anything was timed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub choices: BTreeMap<String, Chosen>,
     /// Rounds in measured order.
     pub rounds: Vec<RoundResults>,
+}
+
+/// A choice as evidence shows it; the artifact of the operation's samples has every candidate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Chosen {
+    /// What was chosen and ran.
+    pub config: Config,
+    /// How candidates were timed, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub how: Option<String>,
+    /// How many candidates were tried.
+    pub candidates: usize,
+    /// How many of them pass the full-output check.
+    pub passing: usize,
+}
+
+impl From<&Choice> for Chosen {
+    fn from(choice: &Choice) -> Self {
+        let (candidates, passing) = choice.counts();
+        Self {
+            config: choice.config.clone(),
+            how: choice.how.clone(),
+            candidates,
+            passing,
+        }
+    }
 }
 
 /// Seed and hashes of an operation's inputs.
@@ -291,6 +326,18 @@ impl OperationResults {
     fn check(&self, all: &Results) -> Result<(), Invalid> {
         self.op.check_dims(&self.dims)?;
         count("rounds", self.rounds.len(), all.rounds)?;
+        let measured = |name: &&String| {
+            self.rounds
+                .iter()
+                .any(|round| round.implementations.contains_key(*name))
+        };
+        if let Some(name) = self.unavailable.keys().find(measured) {
+            return Err(Invalid::new(
+                format!("unavailable.{name}"),
+                "a reason, and measurements",
+                "one of them",
+            ));
+        }
         let elements = self.op.output_elements(&self.dims) as u64;
         let first: BTreeSet<&String> = match self.rounds.first() {
             Some(round) => round.implementations.keys().collect(),

@@ -11,11 +11,11 @@ use std::fmt;
 
 /// Default margin: smaller differences either way are of no interest. Not below what the committed calibrations
 /// (`docs/calibration`) say that unchanged code moves; a test holds it to them.
-pub const MARGIN: f64 = 0.01;
+pub const MARGIN: f64 = 0.03;
 
 /// Differences below this can be the process's own (where its buffers lie, how its code is laid out). From the
 /// committed calibrations, as [`MARGIN`] is.
-pub const PROCESS_EFFECT: f64 = 0.01;
+pub const PROCESS_EFFECT: f64 = 0.03;
 
 /// The outcome of a comparison of B with A.
 #[derive(Debug, Clone, PartialEq)]
@@ -293,7 +293,7 @@ mod tests {
             tick: 0.0,
             throttled: &[],
             unchanged: false,
-            margin: MARGIN,
+            margin: 0.01,
             process_effect: 0.0,
         }
     }

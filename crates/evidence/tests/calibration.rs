@@ -184,6 +184,7 @@ fn material(noise: Noise) -> (Vec<Process>, BTreeMap<Operation, Vec<Capture>>) {
                 dims: dims.to_vec(),
                 implementation: "rust".into(),
                 variant: Some(variant.into()),
+                config: None,
                 index,
                 requested_iterations: study.capture_iterations,
                 commands: Vec::new(),

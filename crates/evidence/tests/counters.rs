@@ -408,7 +408,7 @@ fn negative_and_missing_numbers_and_reasons_are_refused() {
         ),
         (
             "/cases/0/kernels/0/busy_percent/dram",
-            Value::from(111.0),
+            Value::from(151.0),
             "a percentage of a peak",
         ),
         (

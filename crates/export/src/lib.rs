@@ -6,6 +6,8 @@
 pub mod calibration;
 pub mod cli;
 mod counters;
+pub mod errors;
+mod ladder;
 mod profiles;
 mod results;
 pub mod verify;
@@ -16,7 +18,8 @@ use mage_evidence::Invalid;
 use mage_evidence::artifact::{Capture, Profile, Run, Samples};
 use mage_evidence::experiment::Experiment;
 use mage_evidence::{
-    counters as counters_file, hash, profiles as profiles_file, results as results_file, store,
+    counters as counters_file, hash, ladder as ladder_file, profiles as profiles_file,
+    results as results_file, store,
 };
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -30,98 +33,157 @@ pub struct File {
     pub text: String,
 }
 
+/// Everything that was measured of a namespace, read once and checked.
+pub struct Artifacts {
+    namespace: String,
+    events: Events,
+    captures: Captures,
+    /// Hardware counters, where they were read.
+    counted: Option<Counted>,
+    /// Every variant, where the ladder was measured.
+    ladder: Option<ladder::Climbed>,
+    /// What is made of errors against FP64, where they were measured.
+    errors: Vec<File>,
+}
+
 /// The evidence of a namespace, made from its artifacts. Reads; writes nothing.
 ///
 /// # Errors
-/// Names the artifact that is missing, unknown, inconsistent with the others or out of range.
+/// As [`Artifacts::read`] and [`Artifacts::evidence`].
 pub fn evidence(root: &Path, namespace: &str) -> anyhow::Result<Vec<File>> {
-    let events = Events::read(&mage_workspace::artifacts(root, namespace))?;
-    let captures = Captures::read(&mage_workspace::profile_artifacts(root, namespace))?;
-    agree(namespace, &events, &captures)?;
-    let counted = Counted::read(&mage_workspace::counter_artifacts(root, namespace))?;
-    let directory = PathBuf::from("docs/assets/results").join(namespace);
-    let results = results::assemble(&events)?;
-    let profiles = profiles::assemble(&captures, &events.run)?;
-    results
-        .check()
-        .context("the evidence made from the samples")?;
-    profiles
-        .check()
-        .context("the evidence made from the captures")?;
-    let mut files = vec![
-        File {
-            path: directory.join(results_file::FILE),
-            text: store::to_json(&results)?,
-        },
-        File {
-            path: directory.join(profiles_file::FILE),
-            text: store::to_json(&profiles)?,
-        },
-    ];
-    if let Some(counted) = counted {
-        counted.agree(namespace, &events, &captures)?;
-        let counters = counters::assemble(&counted);
-        counters
-            .check()
-            .context("the evidence made from the counters")?;
-        files.push(File {
-            path: directory.join(counters_file::FILE),
-            text: store::to_json(&counters)?,
-        });
-    }
-    Ok(files)
+    Artifacts::read(root, namespace)?.evidence()
 }
 
-/// Refuses a spec under which the namespace was not measured: every key that decides what is measured must
-/// be as in the copy that the run kept. Prose may have changed.
-///
-/// # Errors
-/// Names the key that differs, and as [`evidence`].
-pub fn measured_as(root: &Path, namespace: &str, experiment: &Experiment) -> anyhow::Result<()> {
-    let events = Events::read(&mage_workspace::artifacts(root, namespace))?;
-    let measured = &events.experiment;
-    for (key, then, now) in [
-        (
-            "name",
-            format!("{:?}", measured.name),
-            format!("{:?}", experiment.name),
-        ),
-        (
-            "seed",
-            measured.seed.to_string(),
-            experiment.seed.to_string(),
-        ),
-        (
-            "implementations",
-            format!("{:?}", measured.implementations),
-            format!("{:?}", experiment.implementations),
-        ),
-        (
-            "protocol",
-            format!("{:?}", measured.protocol),
-            format!("{:?}", experiment.protocol),
-        ),
-        (
-            "tolerance",
-            format!("{:?}", measured.tolerance),
-            format!("{:?}", experiment.tolerance),
-        ),
-        (
-            "operations",
-            format!("{:?}", measured.operations),
-            format!("{:?}", experiment.operations),
-        ),
-    ] {
-        if then != now {
-            return Err(
-                Invalid::new(key, now, format!("{then}, as {namespace} was measured"))
-                    .help("measure again under another --namespace, or restore the spec")
-                    .in_file(&Experiment::path(root, &experiment.name))
-                    .into(),
-            );
+impl Artifacts {
+    /// Reads the artifacts of a namespace below `root`.
+    ///
+    /// # Errors
+    /// Names the artifact that is missing, unknown, inconsistent with the others or out of range.
+    pub fn read(root: &Path, namespace: &str) -> anyhow::Result<Self> {
+        let events = Events::read(&mage_workspace::artifacts(root, namespace))?;
+        let captures = Captures::read(&mage_workspace::profile_artifacts(root, namespace))?;
+        agree(namespace, &events, &captures)?;
+        let counted = Counted::read(&mage_workspace::counter_artifacts(root, namespace))?;
+        if let Some(counted) = &counted {
+            counted.agree(namespace, &events, &captures)?;
         }
+        let ladder = ladder::Climbed::read(&mage_workspace::ladder_artifacts(root, namespace))?;
+        if let Some(ladder) = &ladder {
+            ladder.agree(namespace, &events)?;
+        }
+        Ok(Self {
+            namespace: namespace.to_string(),
+            events,
+            captures,
+            counted,
+            ladder,
+            errors: errors::files(root, namespace)?,
+        })
     }
-    Ok(())
+
+    /// The evidence files.
+    ///
+    /// # Errors
+    /// Where what they would hold does not pass its own check.
+    pub fn evidence(&self) -> anyhow::Result<Vec<File>> {
+        let directory = PathBuf::from("docs/assets/results").join(&self.namespace);
+        let results = results::assemble(&self.events)?;
+        let profiles = profiles::assemble(&self.captures, &self.events.run)?;
+        results
+            .check()
+            .context("the evidence made from the samples")?;
+        profiles
+            .check()
+            .context("the evidence made from the captures")?;
+        let mut files = vec![
+            File {
+                path: directory.join(results_file::FILE),
+                text: store::to_json(&results)?,
+            },
+            File {
+                path: directory.join(profiles_file::FILE),
+                text: store::to_json(&profiles)?,
+            },
+        ];
+        if let Some(counted) = &self.counted {
+            let counters = counters::assemble(counted);
+            counters
+                .check()
+                .context("the evidence made from the counters")?;
+            files.push(File {
+                path: directory.join(counters_file::FILE),
+                text: store::to_json(&counters)?,
+            });
+        }
+        if let Some(climbed) = &self.ladder {
+            let ladder = ladder::assemble(climbed, &self.events)?;
+            ladder
+                .check()
+                .context("the evidence made from the ladder's captures")?;
+            files.push(File {
+                path: directory.join(ladder_file::FILE),
+                text: store::to_json(&ladder)?,
+            });
+        }
+        files.extend(self.errors.iter().cloned());
+        Ok(files)
+    }
+
+    /// Refuses a spec under which the namespace was not measured: every key that decides what is measured must be as
+    /// in the copy that the run kept. Prose may have changed.
+    ///
+    /// # Errors
+    /// Names the key that differs.
+    pub fn measured_as(&self, root: &Path, experiment: &Experiment) -> anyhow::Result<()> {
+        let (namespace, measured) = (&self.namespace, &self.events.experiment);
+        for (key, then, now) in [
+            (
+                "name",
+                format!("{:?}", measured.name),
+                format!("{:?}", experiment.name),
+            ),
+            (
+                "seed",
+                measured.seed.to_string(),
+                experiment.seed.to_string(),
+            ),
+            (
+                "implementations",
+                format!("{:?}", measured.implementations),
+                format!("{:?}", experiment.implementations),
+            ),
+            (
+                "protocol",
+                format!("{:?}", measured.protocol),
+                format!("{:?}", experiment.protocol),
+            ),
+            (
+                "ladder",
+                format!("{:?}", measured.ladder),
+                format!("{:?}", experiment.ladder),
+            ),
+            (
+                "tolerance",
+                format!("{:?}", measured.tolerance),
+                format!("{:?}", experiment.tolerance),
+            ),
+            (
+                "operations",
+                format!("{:?}", measured.operations),
+                format!("{:?}", experiment.operations),
+            ),
+        ] {
+            if then != now {
+                return Err(
+                    Invalid::new(key, now, format!("{then}, as {namespace} was measured"))
+                        .help("measure again under another --namespace, or restore the spec")
+                        .in_file(&Experiment::path(root, &experiment.name))
+                        .into(),
+                );
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Writes evidence files below `root`, each whole or not at all.
@@ -447,12 +509,13 @@ fn agree(namespace: &str, events: &Events, captures: &Captures) -> anyhow::Resul
             run.namespace
         );
     }
+    let mut cases = 0;
     for samples in &events.samples {
-        for implementation in &run.implementations {
+        for implementation in &samples.available(&run.implementations) {
             case_agrees(samples, implementation, captures)?;
+            cases += 1;
         }
     }
-    let cases = events.samples.len() * run.implementations.len();
     let expected = cases * profile.captures as usize;
     if captures.captures.len() != expected {
         bail!(
@@ -481,7 +544,15 @@ fn case_agrees(samples: &Samples, implementation: &str, captures: &Captures) -> 
     let measured = samples.rounds[0].implementations[implementation]
         .kernel
         .as_ref();
+    let chosen = samples.choices.get(implementation).map(|c| &c.config);
     for capture in of_case {
+        if capture.config.as_ref() != chosen {
+            bail!(
+                "{op} {implementation}: capture {}: config: found {:?}, expected {chosen:?} as the run chose",
+                capture.index,
+                capture.config
+            );
+        }
         if capture.dims != samples.dims || capture.variant.as_ref() != measured {
             bail!(
                 "{op} {implementation}: capture {}: found {:?} at {:?}, expected {measured:?} at {:?} as measured",

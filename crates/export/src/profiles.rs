@@ -2,9 +2,9 @@
 
 use crate::Captures;
 use mage_evidence::Invalid;
-use mage_evidence::artifact::{Capture, Kernel, Run};
+use mage_evidence::artifact::{CAPTURE_SCHEMA_1, Capture, Kernel, Run};
 use mage_evidence::profiles::{CaptureResults, KernelMetric, PASSED, Profiles, Provenance};
-use mage_evidence::results::SCHEMA_VERSION;
+use mage_evidence::results::{SCHEMA_VERSION, SCHEMA_VERSION_1_0};
 
 const BACKEND: &str = "Nsight Systems";
 
@@ -12,7 +12,7 @@ pub(crate) fn assemble(captures: &Captures, run: &Run) -> Result<Profiles, Inval
     let profile = &captures.profile;
     Ok(Profiles {
         experiment_id: format!("{}-comparison", profile.experiment),
-        schema_version: Some(SCHEMA_VERSION.into()),
+        schema_version: Some(version(&captures.captures).into()),
         backend: BACKEND.into(),
         timestamp_mode: "kernel start and end on the GPU, as Nsight Systems exports them to SQLite".into(),
         timing: "sum of the durations of all captured kernels over requested iterations, microseconds; gaps between kernels are excluded".into(),
@@ -34,6 +34,14 @@ pub(crate) fn assemble(captures: &Captures, run: &Run) -> Result<Profiles, Inval
         }),
         captures: captures.captures.iter().map(capture).collect::<Result<_, _>>()?,
     })
+}
+
+/// Evidence from artifacts of the earlier schema is what it was.
+fn version(captures: &[Capture]) -> &'static str {
+    match captures.iter().all(|c| c.schema == CAPTURE_SCHEMA_1) {
+        true => SCHEMA_VERSION_1_0,
+        false => SCHEMA_VERSION,
+    }
 }
 
 fn capture(capture: &Capture) -> Result<CaptureResults, Invalid> {
@@ -58,6 +66,7 @@ fn capture(capture: &Capture) -> Result<CaptureResults, Invalid> {
         session_id: id.clone(),
         status: PASSED.into(),
         kernel_time_us: Some(capture.kernel_time_us().map_err(|e| e.under(&id))?),
+        config: capture.config.clone(),
         notes: capture.notes.clone(),
         kernel_metrics: capture
             .kernels

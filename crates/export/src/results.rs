@@ -2,10 +2,10 @@
 
 use crate::Events;
 use mage_evidence::Invalid;
-use mage_evidence::artifact::{Measurement, Round, Run, Samples};
+use mage_evidence::artifact::{Measurement, Round, Run, SAMPLES_SCHEMA_1, Samples};
 use mage_evidence::results::{
     CaseResults, Correctness, InputHashes, OperationResults, Provenance, Results, RoundResults,
-    SCHEMA_VERSION,
+    SCHEMA_VERSION, SCHEMA_VERSION_1_0,
 };
 use mage_evidence::stats;
 
@@ -23,7 +23,7 @@ pub(crate) fn assemble(events: &Events) -> Result<Results, Invalid> {
     let python = run.python.as_ref();
     Ok(Results {
         experiment_id: format!("{}-comparison", run.experiment),
-        schema_version: Some(SCHEMA_VERSION.into()),
+        schema_version: Some(version(&events.samples).into()),
         utc: run.finished.clone(),
         gpu: run.device.name.clone(),
         torch: python.map(|p| p.torch.clone()),
@@ -61,6 +61,14 @@ pub(crate) fn assemble(events: &Events) -> Result<Results, Invalid> {
     })
 }
 
+/// Evidence from artifacts of the earlier schema is what it was.
+fn version(samples: &[Samples]) -> &'static str {
+    match samples.iter().all(|s| s.schema == SAMPLES_SCHEMA_1) {
+        true => SCHEMA_VERSION_1_0,
+        false => SCHEMA_VERSION,
+    }
+}
+
 /// The arithmetic, said from what was recorded.
 fn precision(run: &Run) -> String {
     let mut words = vec!["IEEE FP32".to_string()];
@@ -87,6 +95,12 @@ fn operation(run: &Run, samples: &Samples) -> OperationResults {
             seed: run.seed,
             sha256: samples.input_sha256.clone(),
         },
+        unavailable: samples.unavailable.clone(),
+        choices: samples
+            .choices
+            .iter()
+            .map(|(name, choice)| (name.clone(), choice.into()))
+            .collect(),
         rounds: samples.rounds.iter().map(|r| round(run, r)).collect(),
     }
 }

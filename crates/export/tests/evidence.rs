@@ -235,10 +235,11 @@ fn altered_evidence_is_named_by_file_and_line() {
 fn a_spec_that_measures_something_else_is_refused() {
     let copy = copied();
     let mut experiment = Experiment::load(copy.path(), NAMESPACE).unwrap();
-    mage_export::measured_as(copy.path(), NAMESPACE, &experiment).unwrap();
+    let artifacts = mage_export::Artifacts::read(copy.path(), NAMESPACE).unwrap();
+    artifacts.measured_as(copy.path(), &experiment).unwrap();
     experiment.title = "another title".into();
-    mage_export::measured_as(copy.path(), NAMESPACE, &experiment).unwrap();
+    artifacts.measured_as(copy.path(), &experiment).unwrap();
     experiment.operations[0].variant = "tiled_matmul_registers".into();
-    let error = mage_export::measured_as(copy.path(), NAMESPACE, &experiment).unwrap_err();
+    let error = artifacts.measured_as(copy.path(), &experiment).unwrap_err();
     assert!(error.to_string().contains("operations"), "{error}");
 }

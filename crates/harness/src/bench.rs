@@ -8,8 +8,9 @@ use crate::rust::Rust;
 use crate::worker::{self, Worker};
 use anyhow::bail;
 use mage_evidence::Invalid;
-use mage_evidence::artifact::{Build, Python};
+use mage_evidence::artifact::Python;
 use mage_evidence::experiment::Experiment;
+use mage_evidence::hash::sha256_hex;
 use mage_kernels::launch::Gpu;
 use mage_kernels::{objects, variants};
 use std::collections::BTreeMap;
@@ -72,11 +73,12 @@ pub fn implementations(
     gpu: &Gpu,
     names: &[String],
     python: &Path,
+    compiled: Option<&Path>,
 ) -> anyhow::Result<(Implementations, Option<Python>)> {
     let mut shared = None;
     let mut environment = None;
     if names.iter().any(|name| name != "rust") {
-        let mut command = worker::command(root, python);
+        let mut command = worker::command(root, python, compiled);
         command.arg("serve");
         let mut worker = Worker::start(command)?;
         let hello = worker.hello()?;
@@ -106,17 +108,17 @@ pub fn implementations(
     Ok((implementations, environment))
 }
 
-/// Refuses to measure with a program that was built from other kernels than the tree holds.
+/// Refuses to measure with a program that was built from other kernels than the tree at `root` holds.
 ///
 /// # Errors
-/// [`Invalid`] naming the object.
-pub(crate) fn built_from(build: &Build) -> Result<(), Invalid> {
-    for (object, embedded) in &build.objects_sha256 {
-        let path = format!("crates/kernels/ptx/{object}");
-        let found = build
-            .source_sha256
-            .get(&path)
-            .map_or("no such file", String::as_str);
+/// [`Invalid`] naming the PTX object.
+pub fn built_from(root: &Path) -> Result<(), Invalid> {
+    for (object, embedded) in objects_sha256() {
+        let path = Path::new("crates/kernels/ptx").join(object);
+        let found = match std::fs::read(root.join(&path)) {
+            Ok(bytes) => sha256_hex(&bytes),
+            Err(error) => error.to_string(),
+        };
         if found != embedded {
             return Err(Invalid::new(
                 "",
@@ -124,22 +126,28 @@ pub(crate) fn built_from(build: &Build) -> Result<(), Invalid> {
                 format!("{embedded}, as this program was built with"),
             )
             .help("build again: cargo build --release")
-            .in_file(Path::new(&path)));
+            .in_file(&path));
         }
     }
     Ok(())
 }
 
-/// Everything that a run needs. The state of the source tree is read here, before anything is written.
+/// Everything that a run needs. The state of the source tree is read here, before anything is written. What the
+/// worker's compilers make goes to `compiled`, for the captures to find.
 ///
 /// # Errors
 /// As [`implementations`], and where NVML or a source file cannot be read.
-pub fn bench(root: &Path, names: &[String], python: &Path) -> anyhow::Result<Bench> {
+pub fn bench(
+    root: &Path,
+    names: &[String],
+    python: &Path,
+    compiled: &Path,
+) -> anyhow::Result<Bench> {
     let build = mage_workspace::build(root, objects_sha256())?;
-    built_from(&build)?;
+    built_from(root)?;
     let gpu = Gpu::open()?;
     let monitor = NvmlMonitor::open(&gpu)?;
-    let (implementations, python) = implementations(root, &gpu, names, python)?;
+    let (implementations, python) = implementations(root, &gpu, names, python, Some(compiled))?;
     Ok(Bench {
         implementations,
         monitor: Box::new(monitor),

@@ -8,6 +8,7 @@ use mage_evidence::experiment::Case;
 use mage_kernels::inputs::Inputs;
 use mage_kernels::launch::{Call, Gpu};
 use mage_kernels::variants::{self, Variant};
+use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +19,13 @@ pub struct Target {
     pub implementation: String,
     /// The kernel variant that `rust` runs in place of the experiment's.
     pub variant: Option<String>,
+    /// What the run chose, as JSON, for an implementation of the Python worker that chooses.
+    pub config: Option<String>,
+    /// Where the run's compilers kept what they made.
+    pub compiled: Option<PathBuf>,
+    /// File whose lock is held from before the GPU is touched to after the range, so that captures which start side by
+    /// side use it one at a time.
+    pub lock: Option<PathBuf>,
     /// Directory of inputs, `<inputs>/<operation>/<file>`.
     pub inputs: PathBuf,
     /// Whether two handles of the kernel, each with memory of its own, make the calls in turn
@@ -96,6 +104,7 @@ fn rust(
     inputs: &Inputs,
     target: &Target,
 ) -> anyhow::Result<()> {
+    let _turn = target.lock.as_deref().map(turn).transpose()?;
     let gpu = Gpu::open()?;
     let prepare = || Call::prepare(&gpu, variant, inputs);
     let mut calls = vec![prepare()?];
@@ -122,6 +131,15 @@ fn rust(
     Ok(())
 }
 
+/// Waits for the lock of `path`, which is held as long as the file is open.
+fn turn(path: &Path) -> anyhow::Result<File> {
+    let options = File::options().create(true).append(true).open(path);
+    let file = options.with_context(|| format!("{}: cannot be opened", path.display()))?;
+    file.lock()
+        .with_context(|| format!("{}: cannot be locked", path.display()))?;
+    Ok(file)
+}
+
 /// The line that a profiler's driver reads.
 fn answer(kernel: &str, asked: Option<&str>) -> serde_json::Value {
     match asked {
@@ -133,8 +151,19 @@ fn answer(kernel: &str, asked: Option<&str>) -> serde_json::Value {
 /// Becomes the worker: a profiler then sees one process, the one that makes the calls.
 fn python(root: &Path, case: &Case, target: &Target) -> anyhow::Result<()> {
     let dims: Vec<String> = case.dims.iter().map(u32::to_string).collect();
-    let error = worker::command(root, &target.python)
-        .args(["capture", "--operation", case.name.name()])
+    let mut command = worker::command(root, &target.python, target.compiled.as_deref());
+    if let Some(config) = &target.config {
+        // Everything is compiled already: no pool of compilers beside what is captured.
+        command.env("TORCHINDUCTOR_COMPILE_THREADS", "1");
+        command.args(["capture", "--config", config]);
+    } else {
+        command.arg("capture");
+    }
+    if let Some(lock) = &target.lock {
+        command.arg("--lock").arg(lock);
+    }
+    let error = command
+        .args(["--operation", case.name.name()])
         .args(["--dims", &dims.join(",")])
         .args(["--implementation", &target.implementation])
         .arg("--inputs")
@@ -166,6 +195,9 @@ mod tests {
         let target = Target {
             implementation: implementation.into(),
             variant: variant.map(String::from),
+            config: None,
+            compiled: None,
+            lock: None,
             inputs: PathBuf::new(),
             pairs: false,
             iterations: 1,

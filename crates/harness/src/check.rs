@@ -1,6 +1,6 @@
 //! Correctness without timing: every case of a suite, every implementation and every kernel variant.
 
-use crate::implementation::Implementation;
+use crate::implementation::{Implementation, Load, Loaded};
 use crate::interrupt;
 use crate::progress::Progress;
 use crate::verify::{self, Expected};
@@ -81,8 +81,17 @@ pub fn suite(
                 false => vec![""],
             };
             for variant in variants {
-                let outcome = match implementation.load(&inputs, &files, variant) {
-                    Ok(()) => match verify::check(implementation.as_mut(), &expected) {
+                let load = Load {
+                    inputs: &inputs,
+                    directory: &files,
+                    variant,
+                    tolerance: case.tolerance(),
+                    config: None,
+                };
+                let outcome = match implementation.load(&load) {
+                    Ok(Loaded::Unavailable(reason)) => Outcome::NotHere(reason),
+                    Ok(Loaded::Ready(_)) => match verify::check(implementation.as_mut(), &expected)
+                    {
                         Ok(check) => Outcome::Passed(check.fp64.max_abs_error),
                         Err(error) => Outcome::Failed(format!("{error:#}")),
                     },
@@ -171,7 +180,6 @@ mod tests {
     use mage_kernels::inputs::Inputs;
     use mage_kernels::suite::SMALL;
     use std::collections::BTreeMap;
-    use std::path::Path;
 
     /// Gives the reference, but for a variant that its device does not hold.
     struct Played(Option<Inputs>);
@@ -181,18 +189,18 @@ mod tests {
             "rust"
         }
 
-        fn load(&mut self, inputs: &Inputs, _: &Path, variant: &str) -> anyhow::Result<()> {
+        fn load(&mut self, load: &Load<'_>) -> anyhow::Result<Loaded> {
             self.0 = None;
-            match variant {
+            match load.variant {
                 "layer_norm" => anyhow::bail!("no memory"),
                 "matmul_presplit" => Err(LaunchError::NotResident {
                     variant: "matmul_presplit",
                     found: 1,
                     expected: 2,
                 })?,
-                _ => self.0 = Some(inputs.clone()),
+                _ => self.0 = Some(load.inputs.clone()),
             }
-            Ok(())
+            Ok(Loaded::Ready(None))
         }
 
         fn kernel(&self) -> Option<&str> {

@@ -1,11 +1,14 @@
 //! The command line of `mage-harness`.
 
-use crate::{ab, bench, capture, check, cpu, inputs, interrupt, limits, run, worker};
+use crate::{
+    ab, bench, capture, check, cpu, errors, inputs, interrupt, ladder, limits, run, worker,
+};
 use anyhow::Context;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mage_evidence::experiment::{self, Experiment};
+use mage_evidence::experiment::{self, Case, Experiment, Protocol};
 use mage_evidence::operation::Operation;
 use mage_evidence::{Invalid, store};
+use mage_kernels::hard;
 use mage_kernels::launch::Gpu;
 use mage_kernels::suite;
 use mage_kernels::variants::{self, Status, VARIANTS};
@@ -32,10 +35,14 @@ enum Verb {
     Identical(ab::identical::Arguments),
     /// Check every implementation and kernel variant, without timing.
     Check(CheckArguments),
+    /// Measure the errors of every implementation against FP64, on standard and on hard inputs.
+    Errors(ErrorsArguments),
     /// Write an experiment's inputs and verify their hashes.
     Inputs(InputsArguments),
     /// Call one case inside a profiler's range (run by mage-profile).
     Capture(CaptureArguments),
+    /// Call every kernel variant inside a profiler's range (run by mage-profile).
+    Ladder(LadderArguments),
     /// Launch what measures the device's limits, each inside a profiler's range (run by mage-profile).
     Limits(LimitsArguments),
     /// List the kernel variants.
@@ -124,6 +131,28 @@ struct CheckArguments {
 }
 
 #[derive(Debug, Args)]
+struct ErrorsArguments {
+    /// Experiment whose implementations and variants to run.
+    #[arg(long)]
+    experiment: String,
+    /// Where to run; on the CPU the Rust kernels alone, on small cases.
+    #[arg(long, value_enum, default_value = "cuda")]
+    device: DeviceName,
+    /// Implementations to run, comma-separated; all of the experiment's by default.
+    #[arg(long, value_delimiter = ',')]
+    implementations: Vec<String>,
+    /// Result namespace; the experiment's name by default.
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Directory to make; artifacts/<namespace>-errors by default.
+    #[arg(long)]
+    output: Option<PathBuf>,
+    /// Python with PyTorch and Triton.
+    #[arg(long)]
+    python: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 struct InputsArguments {
     /// Experiment whose inputs to write.
     #[arg(long)]
@@ -147,6 +176,15 @@ struct CaptureArguments {
     /// Kernel variant that rust runs; the experiment's by default.
     #[arg(long)]
     variant: Option<String>,
+    /// What the run chose, as JSON, for an implementation that chooses: run this and choose nothing.
+    #[arg(long)]
+    config: Option<String>,
+    /// Where the run's compilers kept what they made.
+    #[arg(long)]
+    compiled: Option<PathBuf>,
+    /// File whose lock is held while the GPU is used.
+    #[arg(long)]
+    lock: Option<PathBuf>,
     /// Directory of inputs.
     #[arg(long)]
     inputs: PathBuf,
@@ -162,6 +200,28 @@ struct CaptureArguments {
     /// Python with PyTorch and Triton.
     #[arg(long)]
     python: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct LadderArguments {
+    /// Experiment whose operations, dims and tolerance.
+    #[arg(long)]
+    experiment: String,
+    /// Operations whose variants, comma-separated; all of the experiment's by default.
+    #[arg(long, value_delimiter = ',')]
+    ops: Vec<Operation>,
+    /// Directory of inputs.
+    #[arg(long)]
+    inputs: PathBuf,
+    /// Which capture this is, counted from 1; the order of the variants goes on from the one before.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    capture: u32,
+    /// Measured calls a variant.
+    #[arg(long)]
+    iterations: Option<u32>,
+    /// Calls of a variant before each of its turns.
+    #[arg(long)]
+    warmup: Option<u32>,
 }
 
 #[derive(Debug, Args)]
@@ -185,6 +245,7 @@ pub fn main(cli: Cli) -> anyhow::Result<ExitCode> {
         Verb::Identical(arguments) => ab::identical::run(&root, &arguments),
         Verb::Run(arguments) => run_experiment(&root, arguments),
         Verb::Check(arguments) => check_suites(&root, arguments),
+        Verb::Errors(arguments) => measure_errors(&root, &arguments),
         Verb::Inputs(arguments) => {
             let experiment = load(&root, &arguments.experiment)?;
             let files = inputs::write(&experiment, &arguments.output)?;
@@ -193,6 +254,7 @@ pub fn main(cli: Cli) -> anyhow::Result<ExitCode> {
             Ok(())
         }
         Verb::Capture(arguments) => capture_case(&root, arguments),
+        Verb::Ladder(arguments) => climb(&root, arguments),
         Verb::Limits(arguments) => limits::run(&arguments.plan, arguments.warmup),
         Verb::Variants => {
             print!("{}", variants_table());
@@ -219,7 +281,13 @@ fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
         true => NewDirectory::check_resumable(&plan.output)?,
         false => NewDirectory::check_free(&plan.output)?,
     }
-    let mut bench = bench::bench(root, &plan.implementations, &python)?;
+    let compiled = mage_workspace::compiled(root, &plan.namespace);
+    // Made by this run or not at all: what an earlier one tuned is not what this one measures.
+    if compiled.exists() && !arguments.resume {
+        std::fs::remove_dir_all(&compiled)
+            .with_context(|| format!("{}: cannot be removed", compiled.display()))?;
+    }
+    let mut bench = bench::bench(root, &plan.implementations, &python, &compiled)?;
     let output = match arguments.resume {
         true => run::resume(&plan, &mut bench)?,
         false => run::run(&plan, &mut bench)?,
@@ -324,8 +392,69 @@ fn check_on_gpu(
     }
     let gpu = Gpu::open().context("without a CUDA device, check with --device cpu")?;
     let python = worker::interpreter(root, arguments.python.as_deref());
-    let (mut implementations, _) = bench::implementations(root, &gpu, &names, &python)?;
+    let (mut implementations, _) = bench::implementations(root, &gpu, &names, &python, None)?;
     check::suite(cases, &arguments.variants, &mut implementations)
+}
+
+fn measure_errors(root: &Path, arguments: &ErrorsArguments) -> anyhow::Result<()> {
+    interrupt::install()?;
+    let experiment = load(root, &arguments.experiment)?;
+    let on_cpu = arguments.device == DeviceName::Cpu;
+    let asked = match on_cpu && arguments.implementations.is_empty() {
+        true => vec!["rust".to_string()],
+        false => arguments.implementations.clone(),
+    };
+    let names = chosen("--implementations", &experiment.implementations, &asked)?;
+    let namespace = arguments
+        .namespace
+        .clone()
+        .unwrap_or(experiment.name.clone());
+    experiment::check_name(&namespace).map_err(|e| e.under("--namespace"))?;
+    let plan = errors::Plan {
+        spec: store::read_text(&Experiment::path(root, &experiment.name))?,
+        cases: match on_cpu {
+            true => hard::small(),
+            false => hard::cases(),
+        },
+        run: mage_workspace::artifacts(root, &namespace),
+        output: match &arguments.output {
+            Some(output) => output.clone(),
+            None => mage_workspace::error_artifacts(root, &namespace),
+        },
+        implementations: names,
+        namespace,
+        command: mage_workspace::command_line(root),
+        experiment: &experiment,
+    };
+    NewDirectory::check_free(&plan.output)?;
+    let mut bench = match on_cpu {
+        true => {
+            if let Some(other) = plan.implementations.iter().find(|name| *name != "rust") {
+                let only = "rust alone with --device cpu";
+                return Err(Invalid::new("--implementations", other, only).into());
+            }
+            errors::Bench {
+                implementations: vec![Box::new(errors::Executor::default())],
+                device: None,
+                python: None,
+                build: mage_workspace::build(root, bench::objects_sha256())?,
+            }
+        }
+        false => {
+            let python = worker::interpreter(root, arguments.python.as_deref());
+            let compiled = mage_workspace::compiled(root, &plan.namespace);
+            let made = bench::bench(root, &plan.implementations, &python, &compiled)?;
+            errors::Bench {
+                device: Some(made.monitor.device().clone()),
+                implementations: made.implementations,
+                python: made.python,
+                build: made.build,
+            }
+        }
+    };
+    let output = errors::run(&plan, &mut bench)?;
+    println!("errors written to {}", output.display());
+    Ok(())
 }
 
 /// The operations of these variants; every one where none is named.
@@ -351,16 +480,8 @@ fn operations_of(variants: &[String]) -> Result<Vec<Operation>, Invalid> {
 
 fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> {
     let experiment = load(root, &arguments.experiment)?;
-    let case = experiment.case(arguments.op).with_context(|| {
-        format!(
-            "--op: found {}, expected an operation of {}",
-            arguments.op, experiment.name
-        )
-    })?;
-    let mut protocol = experiment.protocol;
-    protocol.capture_iterations = arguments.iterations.unwrap_or(protocol.capture_iterations);
-    protocol.warmup = arguments.warmup.unwrap_or(protocol.warmup);
-    protocol.check().map_err(|e| flag(e, "--"))?;
+    let case = case(&experiment, arguments.op)?;
+    let protocol = protocol(&experiment, arguments.iterations, arguments.warmup)?;
     chosen(
         "--implementation",
         &experiment.implementations,
@@ -369,6 +490,9 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
     let target = capture::Target {
         implementation: arguments.implementation,
         variant: arguments.variant,
+        config: arguments.config,
+        compiled: arguments.compiled,
+        lock: arguments.lock,
         inputs: arguments.inputs,
         pairs: arguments.pairs,
         iterations: protocol.capture_iterations,
@@ -376,6 +500,47 @@ fn capture_case(root: &Path, arguments: CaptureArguments) -> anyhow::Result<()> 
         python: worker::interpreter(root, arguments.python.as_deref()),
     };
     capture::run(root, case, &target)
+}
+
+fn climb(root: &Path, arguments: LadderArguments) -> anyhow::Result<()> {
+    let experiment = load(root, &arguments.experiment)?;
+    let protocol = protocol(&experiment, arguments.iterations, arguments.warmup)?;
+    let all: Vec<Operation> = experiment.operations.iter().map(|c| c.name).collect();
+    let targets = chosen("--ops", &all, &arguments.ops)?
+        .into_iter()
+        .map(|op| {
+            Ok(ladder::Target {
+                case: case(&experiment, op)?,
+                tolerance: experiment.tolerance,
+                capture: arguments.capture,
+                iterations: protocol.capture_iterations,
+                warmup: protocol.warmup,
+            })
+        })
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    println!("{}", ladder::run(root, &targets, &arguments.inputs)?);
+    Ok(())
+}
+
+/// The case of an operation.
+fn case(experiment: &Experiment, op: Operation) -> anyhow::Result<&Case> {
+    experiment.case(op).with_context(|| {
+        let name = &experiment.name;
+        format!("--op: found {op}, expected an operation of {name}")
+    })
+}
+
+/// The experiment's calls in a capture, with what the command line changed.
+fn protocol(
+    experiment: &Experiment,
+    iterations: Option<u32>,
+    warmup: Option<u32>,
+) -> Result<Protocol, Invalid> {
+    let mut protocol = experiment.protocol;
+    protocol.capture_iterations = iterations.unwrap_or(protocol.capture_iterations);
+    protocol.warmup = warmup.unwrap_or(protocol.warmup);
+    protocol.check().map_err(|e| flag(e, "--"))?;
+    Ok(protocol)
 }
 
 /// The table of variants, one a line.

@@ -49,7 +49,7 @@ pub fn suite(cases: &[Case], only: &[String]) -> anyhow::Result<Vec<Row>> {
 fn execute(variant: &Variant, inputs: &Inputs, reference: &[f64], tolerance: Tolerance) -> Outcome {
     let output = match mage_simt::execute(variant, inputs) {
         Ok(execution) => execution.output,
-        Err(reason @ mage_simt::Error::DeviceOnly(_)) => {
+        Err(reason @ mage_simt::Error::DeviceOnly { .. }) => {
             return Outcome::NotHere(reason.to_string());
         }
         Err(fault) => return Outcome::Failed(fault.to_string()),

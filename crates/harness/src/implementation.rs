@@ -1,8 +1,34 @@
 //! What the protocol asks of an implementation of the operations.
 
+use mage_evidence::choice::{Choice, Config};
+use mage_evidence::experiment::Tolerance;
 use mage_kernels::inputs::Inputs;
 use std::collections::BTreeMap;
 use std::path::Path;
+
+/// An operation to be made ready.
+#[derive(Clone, Copy)]
+pub struct Load<'a> {
+    /// Its inputs.
+    pub inputs: &'a Inputs,
+    /// Directory that holds their files.
+    pub directory: &'a Path,
+    /// The kernel variant that the experiment asks of `rust`.
+    pub variant: &'a str,
+    /// Bound of the check that a candidate must pass, where there is something to choose.
+    pub tolerance: Tolerance,
+    /// What to run, where that was chosen before.
+    pub config: Option<&'a Config>,
+}
+
+/// What became of a [`Load`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Loaded {
+    /// It can be called; what was chosen, where there was something to choose.
+    Ready(Option<Choice>),
+    /// The implementation does not run this operation here: why.
+    Unavailable(String),
+}
 
 /// One implementation. Compilation, transfers and allocation happen in [`Implementation::load`], outside
 /// everything that is timed.
@@ -10,12 +36,11 @@ pub trait Implementation {
     /// Its name in specs and evidence.
     fn name(&self) -> &str;
 
-    /// Makes an operation resident and ready to be called. `directory` holds the files of `inputs`;
-    /// `variant` is the kernel variant that the experiment asks of `rust`.
+    /// Makes an operation resident and ready to be called, and chooses where there is something to choose.
     ///
     /// # Errors
     /// Whatever keeps the operation from being called.
-    fn load(&mut self, inputs: &Inputs, directory: &Path, variant: &str) -> anyhow::Result<()>;
+    fn load(&mut self, load: &Load<'_>) -> anyhow::Result<Loaded>;
 
     /// The kernel variant that calls run, for `rust`.
     fn kernel(&self) -> Option<&str>;

@@ -1,8 +1,9 @@
-//! Implementations that the Python worker runs: `python` (PyTorch) and `triton`.
+//! Implementations that the Python worker runs: PyTorch, Triton and what stands beside them.
 
-use crate::implementation::Implementation;
+use crate::implementation::{Implementation, Load, Loaded};
 use crate::worker::Worker;
 use anyhow::{Context, bail};
+use mage_evidence::choice::Choice;
 use mage_evidence::operation::Operation;
 use mage_kernels::inputs::Inputs;
 use serde::Deserialize;
@@ -14,7 +15,13 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// Implementations that the worker knows.
-pub const NAMES: [&str; 2] = ["python", "triton"];
+pub const NAMES: [&str; 5] = [
+    "python",
+    "torch-compile",
+    "triton",
+    "triton-tuned",
+    "cusparse",
+];
 
 const LOAD: Duration = Duration::from_secs(120);
 const COMPILE: Duration = Duration::from_secs(600);
@@ -94,13 +101,26 @@ impl Implementation for PythonImplementation {
         &self.name
     }
 
-    fn load(&mut self, inputs: &Inputs, directory: &Path, _: &str) -> anyhow::Result<()> {
+    fn load(&mut self, load: &Load<'_>) -> anyhow::Result<Loaded> {
+        #[derive(Deserialize)]
+        struct Prepared {
+            choice: Option<Choice>,
+            unavailable: Option<String>,
+        }
         let mut shared = self.shared.borrow_mut();
-        shared.load(inputs, directory)?;
-        self.elements = inputs.operation.output_elements(&inputs.dims);
-        let arguments = json!({"implementation": self.name});
-        shared.worker.ask::<Value>("prepare", arguments, COMPILE)?;
-        Ok(())
+        shared.load(load.inputs, load.directory)?;
+        self.elements = load.inputs.operation.output_elements(&load.inputs.dims);
+        let arguments = json!({
+            "implementation": self.name,
+            "rtol": load.tolerance.rtol,
+            "atol": load.tolerance.atol,
+            "config": load.config,
+        });
+        let prepared: Prepared = shared.worker.ask("prepare", arguments, COMPILE)?;
+        Ok(match prepared.unavailable {
+            Some(reason) => Loaded::Unavailable(reason),
+            None => Loaded::Ready(prepared.choice),
+        })
     }
 
     fn kernel(&self) -> Option<&str> {

@@ -4,7 +4,7 @@
 mod left;
 
 use self::left::Left;
-use crate::implementation::Implementation;
+use crate::implementation::{Implementation, Load, Loaded};
 use crate::interrupt;
 use crate::monitor::Monitor;
 use crate::progress::Progress;
@@ -18,6 +18,7 @@ use mage_evidence::{hash, store};
 use mage_kernels::inputs::{self, Inputs};
 use mage_kernels::reference::reference;
 use mage_workspace::NewDirectory;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// Which implementation gives the output of record.
@@ -83,7 +84,7 @@ pub fn resume(plan: &Plan, bench: &mut Bench) -> anyhow::Result<PathBuf> {
     let directory = NewDirectory::resume(&plan.output)?;
     match left::read(plan, bench, directory.path())? {
         Left::Nothing => finish(plan, bench, directory, None),
-        Left::Begun(begun) => finish(plan, bench, directory, Some(begun)),
+        Left::Begun(begun) => finish(plan, bench, directory, Some(*begun)),
         Left::Whole => {
             left::end(directory.path())?;
             Ok(directory.publish()?)
@@ -196,9 +197,25 @@ fn measure(
     inputs.write(inputs_directory)?;
     let files = inputs_directory.join(case.name.name());
     let reference = reference(&inputs)?;
+    let mut unavailable = BTreeMap::new();
+    let mut choices = BTreeMap::new();
     for implementation in &mut bench.implementations {
-        implementation.load(&inputs, &files, &case.variant)?;
+        let name = implementation.name().to_string();
+        let loaded = implementation.load(&Load {
+            inputs: &inputs,
+            directory: &files,
+            variant: &case.variant,
+            tolerance: plan.experiment.tolerance,
+            config: None,
+        })?;
+        match loaded {
+            Loaded::Unavailable(reason) => drop(unavailable.insert(name, reason)),
+            Loaded::Ready(Some(choice)) => drop(choices.insert(name, choice)),
+            Loaded::Ready(None) => {}
+        }
     }
+    let runs = |name: &&String| !unavailable.contains_key(*name);
+    let available: Vec<String> = plan.implementations.iter().filter(runs).cloned().collect();
     let record = output_of_record(&mut bench.implementations)?;
     let expected = Expected {
         shape: case.name.output_shape(&case.dims),
@@ -210,7 +227,7 @@ fn measure(
     for round in 0..plan.protocol.rounds {
         let gpu_state = bench.monitor.state()?;
         let mut measurements = IndexMap::new();
-        for name in artifact::rotated(&plan.implementations, round as usize) {
+        for name in artifact::rotated(&available, round as usize) {
             interrupt::check()?;
             progress.step(&format!("{} round {} {name}", case.name, round + 1));
             let implementation = bench
@@ -229,13 +246,17 @@ fn measure(
         });
     }
     for implementation in &mut bench.implementations {
-        unchanged(implementation.as_mut(), case)?;
+        if !unavailable.contains_key(implementation.name()) {
+            unchanged(implementation.as_mut(), case)?;
+        }
     }
     Ok(Samples {
         schema: artifact::SAMPLES_SCHEMA.into(),
         operation: case.name,
         dims: case.dims.clone(),
         input_sha256: inputs.sha256(),
+        unavailable,
+        choices,
         rounds,
     })
 }

@@ -1,12 +1,10 @@
 //! The `rust` implementation: a kernel variant launched over the driver.
 
-use crate::implementation::Implementation;
+use crate::implementation::{Implementation, Load, Loaded};
 use anyhow::Context;
-use mage_kernels::inputs::Inputs;
 use mage_kernels::launch::{Call, Flush, Gpu};
 use mage_kernels::variants;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Kernels of this project on one device.
 pub struct Rust {
@@ -35,11 +33,11 @@ impl Implementation for Rust {
         "rust"
     }
 
-    fn load(&mut self, inputs: &Inputs, _: &Path, variant: &str) -> anyhow::Result<()> {
+    fn load(&mut self, load: &Load<'_>) -> anyhow::Result<Loaded> {
         self.call = None;
-        let variant = variants::find(variant).context("rust: no such variant")?;
-        self.call = Some(Call::prepare(&self.gpu, variant, inputs)?);
-        Ok(())
+        let variant = variants::find(load.variant).context("rust: no such variant")?;
+        self.call = Some(Call::prepare(&self.gpu, variant, load.inputs)?);
+        Ok(Loaded::Ready(None))
     }
 
     fn kernel(&self) -> Option<&str> {

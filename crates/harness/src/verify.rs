@@ -28,13 +28,20 @@ pub fn check(
     expected: &Expected<'_>,
 ) -> anyhow::Result<Check> {
     let output = implementation.checked_call()?;
-    let name = implementation.name();
+    agrees(implementation.name(), &output, expected)
+}
+
+/// Compares the whole output of one call with both expectations.
+///
+/// # Errors
+/// As [`check`].
+pub fn agrees(name: &str, output: &[f32], expected: &Expected<'_>) -> anyhow::Result<Check> {
     let shape = &expected.shape;
-    let reference = compare(&output, expected.reference, shape, expected.tolerance)
+    let reference = compare(output, expected.reference, shape, expected.tolerance)
         .with_context(|| format!("{name}: output against the FP64 reference"))?;
     let record = expected
         .record
-        .map(|record| compare(&output, record, shape, expected.tolerance))
+        .map(|record| compare(output, record, shape, expected.tolerance))
         .transpose()
         .with_context(|| format!("{name}: output against PyTorch's"))?;
     Ok(Check {

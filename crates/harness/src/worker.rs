@@ -83,8 +83,9 @@ pub fn interpreter(root: &Path, given: Option<&Path>) -> PathBuf {
     if own.is_file() { own } else { "python3".into() }
 }
 
-/// A command that runs the worker's module.
-pub fn command(root: &Path, python: &Path) -> Command {
+/// A command that runs the worker's module. What its compilers make is kept in `compiled`, where that is given,
+/// and found there again.
+pub fn command(root: &Path, python: &Path, compiled: Option<&Path>) -> Command {
     let mut command = Command::new(python);
     command
         .args(["-m", "mage_worker"])
@@ -92,6 +93,11 @@ pub fn command(root: &Path, python: &Path) -> Command {
         .env("PYTHONUNBUFFERED", "1")
         // The tree is evidence: it is not written to.
         .env("PYTHONDONTWRITEBYTECODE", "1");
+    if let Some(compiled) = compiled {
+        command
+            .env("TRITON_CACHE_DIR", compiled.join("triton"))
+            .env("TORCHINDUCTOR_CACHE_DIR", compiled.join("inductor"));
+    }
     command
 }
 

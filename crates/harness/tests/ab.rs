@@ -9,7 +9,7 @@ use mage_evidence::store;
 use mage_evidence::verdict::{Reason, Verdict};
 use mage_harness::ab::verb::{Machine, comparison};
 use mage_harness::ab::{Arms, End, Measured, Plan, Side, measure};
-use mage_harness::{Implementation, Monitor};
+use mage_harness::{Implementation, Load, Loaded, Monitor};
 use mage_kernels::inputs::{Inputs, generate};
 use mage_kernels::reference::reference;
 use std::cell::{Cell, RefCell};
@@ -82,9 +82,9 @@ impl Implementation for Played {
         "rust"
     }
 
-    fn load(&mut self, inputs: &Inputs, _: &Path, _: &str) -> anyhow::Result<()> {
-        self.inputs = Some(inputs.clone());
-        Ok(())
+    fn load(&mut self, load: &Load<'_>) -> anyhow::Result<Loaded> {
+        self.inputs = Some(load.inputs.clone());
+        Ok(Loaded::Ready(None))
     }
 
     fn kernel(&self) -> Option<&str> {

@@ -63,6 +63,32 @@ fn the_errors_and_the_kernel_are_recorded() {
     assert_eq!(samples.schema, artifact::SAMPLES_SCHEMA);
 }
 
+#[test]
+fn what_does_not_run_is_recorded_with_its_reason_and_what_was_chosen_with_it() {
+    let parent = tempfile::tempdir().unwrap();
+    let output = parent.path().join("x-kernels");
+    let (mut bench, _) = bench("triton", Fault::Unavailable);
+    run(&plan(&output), &mut bench).unwrap();
+    let record: Run = store::read_json(&output.join("run.json")).unwrap();
+    let read = |name: &str| -> Samples {
+        let path = output.join(format!("samples/{name}.json"));
+        let samples: Samples = store::read_json(&path).unwrap();
+        samples.check(&record).unwrap();
+        samples
+    };
+    let (gelu, neighbor) = (read("gelu"), read("neighbor"));
+    assert_eq!(gelu.choices["triton"].config["tile"], 2);
+    assert!(gelu.unavailable.is_empty());
+    assert_eq!(neighbor.unavailable["triton"], "no routine for it");
+    assert!(neighbor.choices.is_empty());
+    let order = |round: usize| -> Vec<&str> {
+        let round = &neighbor.rounds[round];
+        round.implementations.keys().map(String::as_str).collect()
+    };
+    assert_eq!(order(0), ["python", "rust"]);
+    assert_eq!(order(1), ["rust", "python"]);
+}
+
 /// Runs with one fault; returns the error and the names left in the parent directory.
 fn fails(faulty: &str, fault: Fault) -> (String, Vec<String>) {
     let parent = tempfile::tempdir().unwrap();

@@ -4,6 +4,10 @@
 //! make the sum of durations another thing than the kernel time of the calls is refused here: kernels
 //! from elsewhere, iterations that differ, kernels that the profiler lost or did not trace one by one.
 
+mod arms;
+
+pub use arms::{Arms, Of, arms};
+
 use crate::sqlite::{Call, KernelRow, Range, Report};
 use crate::text;
 use mage_evidence::Invalid;

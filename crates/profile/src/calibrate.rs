@@ -1,8 +1,9 @@
 //! An A/A study: processes that measure spans, and captures of two handles of one kernel, in turn.
 
-use crate::capture::{self, CaptureError, Request};
+use crate::capture::{self, Job, Request};
 use crate::error::Error;
 use crate::find;
+use crate::run::{GRACE, of_case};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{Build, Host};
 use mage_evidence::calibration::{
@@ -181,28 +182,27 @@ fn fill(
                 tell(&format!("capture {name}"));
                 let target = target(options, experiment, case.name.name());
                 let request = Request {
-                    nsys,
-                    target: &target,
-                    root: &options.root,
+                    job: Job {
+                        name: &format!("{}-{IMPLEMENTATION}-{process}", case.name),
+                        nsys,
+                        target: &target,
+                        root: &options.root,
+                        timeout: options.timeout,
+                        grace: GRACE,
+                        keep: None,
+                        stop,
+                    },
                     operation: case.name,
                     dims: &case.dims,
                     implementation: IMPLEMENTATION,
+                    config: None,
                     index: process,
                     iterations: options.iterations,
                     ranges_required: true,
                     allowed_outside: &[],
-                    timeout: options.timeout,
-                    grace: Duration::from_secs(3),
-                    keep: None,
-                    stop,
                 };
-                let captured = capture::capture(&request).map_err(|source| match source {
-                    CaptureError::Interrupted => Error::Interrupted,
-                    source => Error::Capture {
-                        case: name.clone(),
-                        source: Box::new(source),
-                    },
-                })?;
+                let captured =
+                    capture::capture(&request).map_err(|source| of_case(&name, source))?;
                 handles_us(&captured.capture)?;
                 if process == 1 && profiler == nsys.version {
                     for more in [

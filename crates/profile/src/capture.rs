@@ -6,9 +6,11 @@
 use crate::attribute::{self, Expected, Times};
 use crate::child::{self, Ended, Failure, Task};
 use crate::find::{self, Nsys};
-use crate::{answer, environment, sqlite, text};
+use crate::sqlite::{self, Report};
+use crate::{answer, environment, text};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{CAPTURE_SCHEMA, Capture};
+use mage_evidence::choice::Config;
 use mage_evidence::operation::Operation;
 use mage_workspace::portable;
 use std::ffi::{OsStr, OsString};
@@ -30,29 +32,17 @@ const PROFILE: [&str; 8] = [
     "--capture-range-end=stop",
 ];
 
-/// What to capture.
+/// One process under the profiler: what is started, and within which limits.
 #[derive(Debug, Clone, Copy)]
-pub struct Request<'a> {
+pub struct Job<'a> {
+    /// What it is called, in errors and as a file: `<operation>-<implementation>-<index>`.
+    pub name: &'a str,
     /// The profiler.
     pub nsys: &'a Nsys,
     /// The target's command line, program first.
     pub target: &'a [OsString],
     /// Where profiler and target start; recorded paths are relative to it.
     pub root: &'a Path,
-    /// Which operation.
-    pub operation: Operation,
-    /// Its dims.
-    pub dims: &'a [u32],
-    /// Which implementation.
-    pub implementation: &'a str,
-    /// Which capture of the case, counted from 1.
-    pub index: u32,
-    /// Calls inside the capture range.
-    pub iterations: u32,
-    /// Whether the report must have the target's ranges.
-    pub ranges_required: bool,
-    /// Names of kernels that may run outside the ranges; they do not count.
-    pub allowed_outside: &'a [String],
     /// How long the profiler, and then its exporter, may take.
     pub timeout: Duration,
     /// How long descendants may go on after the profiler has ended.
@@ -61,6 +51,41 @@ pub struct Request<'a> {
     pub keep: Option<&'a Path>,
     /// Set from outside to stop.
     pub stop: &'a AtomicBool,
+}
+
+/// What to capture.
+#[derive(Debug, Clone, Copy)]
+pub struct Request<'a> {
+    /// The process.
+    pub job: Job<'a>,
+    /// Which operation.
+    pub operation: Operation,
+    /// Its dims.
+    pub dims: &'a [u32],
+    /// Which implementation.
+    pub implementation: &'a str,
+    /// What the run chose, which the target must say that it ran.
+    pub config: Option<&'a Config>,
+    /// Which capture of the case, counted from 1.
+    pub index: u32,
+    /// Calls inside the capture range.
+    pub iterations: u32,
+    /// Whether the report must have the target's ranges.
+    pub ranges_required: bool,
+    /// Names of kernels that may run outside the ranges; they do not count.
+    pub allowed_outside: &'a [String],
+}
+
+/// What one process left: its report, and its own last line.
+pub(crate) struct Profiled<T> {
+    /// The rows of the export.
+    pub(crate) report: Report,
+    /// What the line says.
+    pub(crate) answer: T,
+    /// What was odd about it.
+    pub(crate) notes: Vec<String>,
+    /// Profiler, target and exporter, as they are recorded.
+    pub(crate) commands: Vec<Vec<String>>,
 }
 
 /// A capture and what is to be said of it.
@@ -109,11 +134,13 @@ pub enum CaptureError {
     },
     /// The target ended without the line that says that it finished.
     #[error(
-        "the target did not finish: found {found}, expected one line of JSON ({{}} or {{\"kernel\": ...}}) on standard output; {words}"
+        "the target did not finish: found {found}, expected one line of JSON ({expected}) on standard output; {words}"
     )]
     Unfinished {
         /// What there was instead.
         found: String,
+        /// What the line should hold.
+        expected: &'static str,
         /// The last lines of its output.
         words: String,
     },
@@ -176,49 +203,29 @@ pub enum CaptureError {
 /// # Errors
 /// [`CaptureError`]; whatever happens, no process and no file is left behind.
 pub fn capture(request: &Request<'_>) -> Result<Captured, CaptureError> {
-    let session = Session::new(request)?;
-    let profile_arguments = session.profile_arguments();
-    let profiled = session.nsys("nsys profile", &profile_arguments)?;
-    let Judged {
-        report,
-        variant,
-        note,
-    } = session.judge(&profiled)?;
-    session.keep(&report)?;
-    let (export, export_arguments) = session.export(&report)?;
-    session.keep(&export)?;
-    let report = sqlite::read(&export).map_err(|invalid| session.own_words(invalid))?;
+    let expected = "{} or {\"kernel\": ...}";
+    let profiled = profile(&request.job, request.ranges_required, expected, |stdout| {
+        answer::variant(stdout, request.implementation, request.config)
+    })?;
     let expected = Expected {
         iterations: request.iterations,
         case: Some((request.operation.name(), request.implementation)),
         ranges_required: request.ranges_required,
         allowed_outside: request.allowed_outside,
     };
-    let found = attribute::attribute(&report, &expected)?;
+    let found = attribute::attribute(&profiled.report, &expected)?;
     let mut notes = found.notes;
-    notes.extend(note);
-    if profiled.left_running > 0 {
-        notes.push(format!(
-            "{} processes went on after nsys had ended, and were ended",
-            profiled.left_running
-        ));
-    }
+    notes.extend(profiled.notes);
     let capture = Capture {
         schema: CAPTURE_SCHEMA.to_string(),
         operation: request.operation,
         dims: request.dims.to_vec(),
         implementation: request.implementation.to_string(),
-        variant,
+        variant: profiled.answer,
+        config: request.config.cloned(),
         index: request.index,
         requested_iterations: request.iterations,
-        commands: vec![
-            session.recorded(
-                &profile_arguments[..profile_arguments.len() - request.target.len()],
-                true,
-            ),
-            session.recorded(request.target, false),
-            session.recorded(&export_arguments, true),
-        ],
+        commands: profiled.commands,
         notes,
         kernels: found.kernels,
     };
@@ -226,23 +233,72 @@ pub fn capture(request: &Request<'_>) -> Result<Captured, CaptureError> {
     Ok(Captured {
         capture,
         times: found.times,
-        schema_version: report.schema_version,
-        driver: report.driver,
+        schema_version: profiled.report.schema_version,
+        driver: profiled.report.driver,
+    })
+}
+
+/// Runs one process under the profiler and reads what both left. `read` takes what the target printed, whose
+/// last line should hold what `expected` says; with `rows_tell`, rows that pass their checks outweigh the profiler's own exit
+/// status.
+///
+/// # Errors
+/// [`CaptureError`]; whatever happens, no process and no file is left behind.
+pub(crate) fn profile<T>(
+    job: &Job<'_>,
+    rows_tell: bool,
+    expected: &'static str,
+    read: impl FnOnce(&str) -> Result<T, String>,
+) -> Result<Profiled<T>, CaptureError> {
+    let session = Session::new(job)?;
+    let profile_arguments = session.profile_arguments();
+    let ended = session.nsys("nsys profile", &profile_arguments)?;
+    let answer = read(&ended.stdout).map_err(|found| CaptureError::Unfinished {
+        found: text::short(&found, 120),
+        expected,
+        words: text::last_words(&ended.output()),
+    });
+    let Judged {
+        report,
+        answer,
+        note,
+    } = session.judge(&ended, answer, rows_tell)?;
+    session.keep(&report)?;
+    let (export, export_arguments) = session.export(&report)?;
+    session.keep(&export)?;
+    let report = sqlite::read(&export).map_err(|invalid| session.own_words(invalid))?;
+    let mut notes: Vec<String> = note.into_iter().collect();
+    if ended.left_running > 0 {
+        notes.push(format!(
+            "{} processes went on after nsys had ended, and were ended",
+            ended.left_running
+        ));
+    }
+    let own = profile_arguments.len() - job.target.len();
+    Ok(Profiled {
+        report,
+        answer,
+        notes,
+        commands: vec![
+            session.recorded(&profile_arguments[..own], true),
+            session.recorded(job.target, false),
+            session.recorded(&export_arguments, true),
+        ],
     })
 }
 
 /// What the profiler and the target left, where both did their part.
-struct Judged {
+struct Judged<T> {
     report: PathBuf,
-    /// The variant that ran, where the target says one.
-    variant: Option<String>,
+    /// What the target says.
+    answer: T,
     /// What was odd about it.
     note: Option<String>,
 }
 
 /// The private directory of one capture and the names in it.
 struct Session<'a> {
-    request: &'a Request<'a>,
+    job: &'a Job<'a>,
     directory: tempfile::TempDir,
     environment: Vec<(OsString, OsString)>,
     /// Unique name of the report, without an extension.
@@ -250,7 +306,7 @@ struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    fn new(request: &'a Request<'a>) -> Result<Self, CaptureError> {
+    fn new(job: &'a Job<'a>) -> Result<Self, CaptureError> {
         let files = |path: &Path| {
             let path = path.to_path_buf();
             move |source| CaptureError::Files { path, source }
@@ -263,11 +319,11 @@ impl<'a> Session<'a> {
         std::fs::create_dir(&temporary).map_err(files(&temporary))?;
         let unique = directory.path().file_name().unwrap_or_default();
         let unique = unique.to_string_lossy().replace("mage-nsys-", "");
-        let name = format!("{}-{unique}", case_name(request));
+        let name = format!("{}-{unique}", job.name);
         let mut environment = environment::scrubbed();
         environment.push(("TMPDIR".into(), temporary.into()));
         Ok(Self {
-            request,
+            job,
             directory,
             environment,
             name,
@@ -282,41 +338,46 @@ impl<'a> Session<'a> {
     fn profile_arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = PROFILE.iter().map(OsString::from).collect();
         arguments.extend(["-o".into(), self.path("").into_os_string()]);
-        arguments.extend_from_slice(self.request.target);
+        arguments.extend_from_slice(self.job.target);
         arguments
     }
 
     /// Runs one step of the profiler.
     fn nsys(&self, step: &'static str, arguments: &[OsString]) -> Result<Ended, CaptureError> {
-        let request = self.request;
+        let job = self.job;
         let task = Task {
-            program: request.nsys.path.as_os_str(),
+            program: job.nsys.path.as_os_str(),
             arguments,
             environment: &self.environment,
-            directory: request.root,
+            directory: job.root,
             scratch: self.directory.path(),
             mark: &format!("{}-{}", self.name, step.replace(' ', "-")),
-            timeout: request.timeout,
-            grace: request.grace,
-            stop: request.stop,
+            timeout: job.timeout,
+            grace: job.grace,
+            stop: job.stop,
         };
         task.run().map_err(|failure| match failure {
             Failure::Start(source) => CaptureError::Start {
-                program: request.nsys.path.display().to_string(),
+                program: job.nsys.path.display().to_string(),
                 source,
             },
             Failure::TimedOut(output) => CaptureError::TimedOut {
                 step,
-                seconds: request.timeout.as_secs(),
+                seconds: job.timeout.as_secs(),
                 words: text::last_words(&output),
             },
             Failure::Interrupted => CaptureError::Interrupted,
         })
     }
 
-    /// From how the profiler ended, what it left and what the target said, the report and the variant
-    /// that ran; else whose fault it is.
-    fn judge(&self, ended: &Ended) -> Result<Judged, CaptureError> {
+    /// From how the profiler ended, what it left and what the target said, the report and the target's
+    /// answer; else whose fault it is.
+    fn judge<T>(
+        &self,
+        ended: &Ended,
+        answer: Result<T, CaptureError>,
+        rows_tell: bool,
+    ) -> Result<Judged<T>, CaptureError> {
         let output = ended.output();
         let words = text::last_words(&output);
         let step = "nsys profile";
@@ -334,18 +395,11 @@ impl<'a> Session<'a> {
             let what = format!("nsys ended with {}", child::describe(ended.status));
             return Err(CaptureError::Importer { what, words });
         }
-        let variant =
-            answer::variant(&ended.stdout, self.request.implementation).map_err(|found| {
-                CaptureError::Unfinished {
-                    found,
-                    words: words.clone(),
-                }
-            });
         let mut note = None;
         if !ended.status.success() {
             let what = child::describe(ended.status);
             // With everything there, the rows themselves tell whether the capture is whole.
-            let whole = reports.len() == 1 && variant.is_ok() && self.request.ranges_required;
+            let whole = reports.len() == 1 && answer.is_ok() && rows_tell;
             if !whole || ended.status.code().is_none() {
                 return Err(CaptureError::Profiler { step, what, words });
             }
@@ -370,7 +424,7 @@ impl<'a> Session<'a> {
         };
         Ok(Judged {
             report,
-            variant: variant?,
+            answer: answer?,
             note,
         })
     }
@@ -452,11 +506,11 @@ impl<'a> Session<'a> {
 
     /// Copies `file` to where reports are kept, under the case's name.
     fn keep(&self, file: &Path) -> Result<(), CaptureError> {
-        let Some(directory) = self.request.keep else {
+        let Some(directory) = self.job.keep else {
             return Ok(());
         };
         let extension = file.extension().unwrap_or_default().to_string_lossy();
-        let path = directory.join(format!("{}.{extension}", case_name(self.request)));
+        let path = directory.join(format!("{}.{extension}", self.job.name));
         let copy = || {
             std::fs::create_dir_all(directory)?;
             let mut to = std::fs::File::create_new(&path)?;
@@ -470,30 +524,19 @@ impl<'a> Session<'a> {
 
     /// A command line as it is recorded, without this machine's paths.
     fn recorded(&self, arguments: &[OsString], nsys: bool) -> Vec<String> {
-        let program = nsys.then(|| self.request.nsys.path.clone().into_os_string());
+        let program = nsys.then(|| self.job.nsys.path.clone().into_os_string());
         program
             .iter()
             .chain(arguments)
-            .map(|word| portable(self.request.root, &word.to_string_lossy()))
+            .map(|word| portable(self.job.root, &word.to_string_lossy()))
             .collect()
     }
 
     /// The private file is gone when the message is read: its name says which capture it was.
     fn own_words(&self, mut invalid: Invalid) -> CaptureError {
-        invalid.file = Some(PathBuf::from(format!(
-            "export of {}",
-            case_name(self.request)
-        )));
+        invalid.file = Some(PathBuf::from(format!("export of {}", self.job.name)));
         CaptureError::Rows(invalid)
     }
-}
-
-/// `<operation>-<implementation>-<index>`.
-pub(crate) fn case_name(request: &Request<'_>) -> String {
-    format!(
-        "{}-{}-{}",
-        request.operation, request.implementation, request.index
-    )
 }
 
 /// The library that the dynamic loader did not find.

@@ -4,14 +4,16 @@ use crate::capture::Captured;
 use crate::counters;
 use crate::error::Error;
 use crate::import::{self, Format, Summary};
+use crate::ladder;
 use crate::run::{self, Event, Options, Outcome};
 use crate::text;
 use clap::{Args, Parser, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::Build;
+use mage_evidence::ladder::raw::Capture as LadderCapture;
 use mage_evidence::operation::Operation;
-use mage_evidence::store;
+use mage_evidence::{stats, store};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -39,6 +41,8 @@ pub struct Cli {
 enum Command {
     /// Capture every case of an experiment
     Run(Box<RunArguments>),
+    /// Capture every kernel variant of an experiment's operations side by side
+    Ladder(Box<LadderArguments>),
     /// Read the hardware counters of every case of an experiment, and the device's limits, with Nsight Compute
     Counters(Box<CountersArguments>),
     /// Read a report made elsewhere: an SQLite export or the text of `nsys stats -f csv`
@@ -98,12 +102,55 @@ struct RunArguments {
     /// Keep reports and exports here; they embed the target's (scrubbed) environment
     #[arg(long, value_name = "DIR")]
     keep_reports: Option<PathBuf>,
+    /// Captures under way at once (1..64); they take turns at the GPU.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
+    jobs: u32,
     /// Allow kernels of this name outside the iterations; they do not count
     #[arg(long, value_name = "KERNEL")]
     allow: Vec<String>,
     /// Accept reports without NVTX data: kernels are then counted, not attributed
     #[arg(long)]
     without_ranges: bool,
+}
+
+#[derive(Debug, Args)]
+struct LadderArguments {
+    /// Experiment, the stem of its file in experiments/
+    #[arg(long)]
+    experiment: String,
+    /// Operations, else all of the experiment
+    #[arg(long, value_delimiter = ',', value_name = "OP,...")]
+    ops: Option<Vec<Operation>>,
+    /// Captures, each with every operation; else as the experiment's [ladder] says
+    #[arg(long)]
+    captures: Option<u32>,
+    /// Calls of a variant in a capture, else as the experiment says
+    #[arg(long)]
+    iterations: Option<u32>,
+    /// Calls of a variant before each of its turns, else as the experiment says
+    #[arg(long)]
+    warmup: Option<u32>,
+    /// Result namespace, else the experiment's name
+    #[arg(long)]
+    namespace: Option<String>,
+    /// Input files, as `mage-harness inputs` writes them
+    #[arg(long, value_name = "DIR")]
+    inputs: PathBuf,
+    /// Directory to be made, else artifacts/<namespace>-ladder
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// The program nsys, else MAGE_NSYS, else it is looked for
+    #[arg(long, value_name = "PATH")]
+    nsys: Option<PathBuf>,
+    /// The program mage-harness, else the one beside this program
+    #[arg(long, value_name = "PATH")]
+    harness: Option<PathBuf>,
+    /// Longest time for one step of a capture
+    #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    timeout: u64,
+    /// Keep reports and exports here; they embed the target's (scrubbed) environment
+    #[arg(long, value_name = "DIR")]
+    keep_reports: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -165,6 +212,9 @@ struct ImportArguments {
 pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(arguments) => run_command(*arguments),
+        Command::Ladder(arguments) => {
+            until_stopped(|stop| Ok(climbed(&try_ladder(*arguments, stop)?)))
+        }
         Command::Counters(arguments) => counters_command(*arguments),
         Command::Import(arguments) => import_command(&arguments),
         Command::Find { nsys } => match crate::find::find(nsys.as_deref()) {
@@ -216,10 +266,7 @@ fn until_stopped(go: impl FnOnce(&AtomicBool) -> anyhow::Result<String>) -> Exit
 
 fn try_run(arguments: RunArguments, stop: &AtomicBool) -> anyhow::Result<Outcome> {
     let root = mage_workspace::find_root()?;
-    let harness = match arguments.harness {
-        Some(harness) => harness,
-        None => std::env::current_exe()?.with_file_name("mage-harness"),
-    };
+    let harness = harness(arguments.harness)?;
     let mut options = Options::new(
         root.clone(),
         arguments.experiment,
@@ -237,6 +284,7 @@ fn try_run(arguments: RunArguments, stop: &AtomicBool) -> anyhow::Result<Outcome
     options.python = arguments.python;
     options.timeout = Duration::from_secs(arguments.timeout);
     options.keep_reports = arguments.keep_reports;
+    options.jobs = arguments.jobs as usize;
     options.allowed_outside = arguments.allow;
     options.without_ranges = arguments.without_ranges;
     options.resume = arguments.resume;
@@ -248,15 +296,46 @@ fn try_run(arguments: RunArguments, stop: &AtomicBool) -> anyhow::Result<Outcome
     Ok(outcome?)
 }
 
+fn try_ladder(arguments: LadderArguments, stop: &AtomicBool) -> anyhow::Result<ladder::Outcome> {
+    let root = mage_workspace::find_root()?;
+    let build = build(&root)?;
+    let options = ladder::Options {
+        experiment: arguments.experiment,
+        operations: arguments.ops,
+        captures: arguments.captures,
+        iterations: arguments.iterations,
+        warmup: arguments.warmup,
+        namespace: arguments.namespace,
+        inputs: arguments.inputs,
+        output: arguments.output,
+        nsys: arguments.nsys,
+        harness: harness(arguments.harness)?,
+        timeout: Duration::from_secs(arguments.timeout),
+        grace: run::GRACE,
+        keep_reports: arguments.keep_reports,
+        command: mage_workspace::command_line(&root),
+        root,
+    };
+    let mut progress = Progress::new();
+    let outcome = ladder::run(&options, build, stop, &mut |event| progress.tell(event));
+    progress.bar.finish_and_clear();
+    Ok(outcome?)
+}
+
+/// The target program: the one that was named, else the one beside this.
+fn harness(named: Option<PathBuf>) -> std::io::Result<PathBuf> {
+    match named {
+        Some(harness) => Ok(harness),
+        None => Ok(std::env::current_exe()?.with_file_name("mage-harness")),
+    }
+}
+
 fn try_counters(
     arguments: CountersArguments,
     stop: &AtomicBool,
 ) -> anyhow::Result<counters::Outcome> {
     let root = mage_workspace::find_root()?;
-    let harness = match arguments.harness {
-        Some(harness) => harness,
-        None => std::env::current_exe()?.with_file_name("mage-harness"),
-    };
+    let harness = harness(arguments.harness)?;
     let mut options = counters::Options::new(
         root.clone(),
         arguments.experiment,
@@ -335,10 +414,31 @@ impl Progress {
             }
             Event::Starts(case) => self.bar.set_message(case.to_string()),
             Event::Done(case, captured) => self.done(case, captured),
+            Event::Climbed(name, capture) => self.climbed(name, capture),
             Event::Kept(directory, captures) => self.say(&format!(
                 "nothing was published; {captures} complete captures are kept in {}: go on with --resume",
                 directory.display()
             )),
+        }
+    }
+
+    fn climbed(&self, name: &str, capture: &LadderCapture) {
+        self.bar.inc(1);
+        let failed = capture
+            .answer
+            .steps
+            .iter()
+            .filter(|step| step.failed.is_some());
+        let (timed, failed) = (capture.arms.len(), failed.count());
+        if self.lines {
+            let length = self.bar.length().unwrap_or_default();
+            let position = self.bar.position();
+            self.say(&format!(
+                "[{position}/{length}] {name}: {timed} arms timed, {failed} checks failed"
+            ));
+        }
+        for note in &capture.notes {
+            self.say(&format!("{name}: {}", text::one_line(note)));
         }
     }
 
@@ -394,6 +494,48 @@ fn results(outcome: &Outcome) -> String {
         )
     });
     format!("{}{}\n", table(&rows, 2), outcome.directory.display())
+}
+
+/// The table at the end of a ladder: one row a variant and operation, the mean of its captures.
+fn climbed(outcome: &ladder::Outcome) -> String {
+    let mut rows = vec![
+        [
+            "operation",
+            "variant",
+            "status",
+            "captures",
+            "kernel time us",
+        ]
+        .map(String::from),
+    ];
+    for operation in &outcome.run.operations {
+        let captures: Vec<&LadderCapture> = outcome
+            .captures
+            .iter()
+            .filter(|capture| capture.answer.operation == *operation)
+            .collect();
+        for step in captures
+            .iter()
+            .take(1)
+            .flat_map(|first| &first.answer.steps)
+        {
+            let id = &step.variant.id;
+            let times: Vec<f64> = captures
+                .iter()
+                .filter_map(|c| c.kernel_time_us(id))
+                .collect();
+            let time = stats::mean(&times).map_or("failed".to_string(), |us| format!("{us:.3}"));
+            let status = step.variant.status.word().to_string();
+            rows.push([
+                operation.to_string(),
+                id.clone(),
+                status,
+                times.len().to_string(),
+                time,
+            ]);
+        }
+    }
+    format!("{}{}\n", table(&rows, 3), outcome.directory.display())
 }
 
 /// Aligned columns; those from `right` on to the right.

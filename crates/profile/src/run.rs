@@ -1,21 +1,30 @@
 //! Every capture of an experiment, written so that a directory under the profile's name is complete.
 
-use crate::capture::{self, CaptureError, Captured, Request};
+use crate::capture::{self, CaptureError, Captured, Job, Request};
 use crate::error::Error;
 use crate::find::{self, Nsys};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{
-    Build, Capture, PROFILE_SCHEMA, Profile, Resumed, rotated, same_session,
+    Build, Capture, PROFILE_SCHEMA, Profile, Resumed, Samples, rotated, same_session,
 };
+use mage_evidence::choice::Config;
 use mage_evidence::experiment::{Case, Experiment, check_name};
 use mage_evidence::hash::sha256_hex;
+use mage_evidence::ladder::raw::Capture as LadderCapture;
 use mage_evidence::operation::Operation;
-use mage_evidence::store;
-use mage_workspace::{NewDirectory, discard, now, profile_artifacts, remove_cut_writes};
+use mage_evidence::store::{self, StoreError};
+use mage_workspace::{
+    NewDirectory, artifacts, compiled, discard, now, profile_artifacts, remove_cut_writes,
+};
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::Duration;
+
+/// How long processes may go on after the profiler has ended, where nothing else is said.
+pub const GRACE: Duration = Duration::from_secs(3);
 
 /// What to profile and how; what is none is as the experiment says.
 #[derive(Debug, Clone)]
@@ -56,6 +65,9 @@ pub struct Options {
     pub allowed_outside: Vec<String>,
     /// Whether a report without any NVTX data is accepted.
     pub without_ranges: bool,
+    /// How many captures may be under way at once. They start and are exported side by side; the targets take turns at
+    /// the GPU, one at a time from before they touch it to the end of their range.
+    pub jobs: usize,
     /// Whether to go on with what an interrupted run of the same options left.
     pub resume: bool,
     /// The command line, as it is recorded.
@@ -80,10 +92,11 @@ impl Options {
             harness,
             python: None,
             timeout: Duration::from_secs(300),
-            grace: Duration::from_secs(3),
+            grace: GRACE,
             keep_reports: None,
             allowed_outside: Vec::new(),
             without_ranges: false,
+            jobs: 1,
             resume: false,
             command: Vec::new(),
         }
@@ -99,6 +112,8 @@ pub enum Event<'a> {
     Starts(&'a str),
     /// It is done and written.
     Done(&'a str, &'a Captured),
+    /// A capture of a ladder is done and written.
+    Climbed(&'a str, &'a LadderCapture),
     /// The run ended early: where its complete captures are kept, and how many.
     Kept(&'a Path, usize),
 }
@@ -161,29 +176,29 @@ pub fn run(
     }
     let kept = captures.len();
     tell(Event::Begins(&nsys, plan.steps.len() - kept));
-    for step in &plan.steps {
-        if captures[..kept].iter().any(|capture| step.is(capture)) {
-            continue;
+    let missing: Vec<&Step> = plan
+        .steps
+        .iter()
+        .filter(|step| !captures[..kept].iter().any(|capture| step.is(capture)))
+        .collect();
+    let (done, failed) = plan.all(&missing, &nsys, stop, directory.path(), tell);
+    match failed {
+        None => {}
+        Some(error) if captures.is_empty() && done.is_empty() => {
+            // The first error is the one to tell.
+            let _ = discard(directory);
+            return Err(error);
         }
-        let captured = plan.step(step, &nsys, stop, directory.path(), tell);
-        match captured {
-            Ok(captured) => {
-                if captures.len() == kept {
-                    profile.profiler = profiler_words(&nsys, &captured);
-                }
-                captures.push(captured.capture);
-            }
-            Err(error) if captures.is_empty() => {
-                // The first error is the one to tell.
-                let _ = discard(directory);
-                return Err(error);
-            }
-            Err(error) => {
-                tell(Event::Kept(directory.path(), captures.len()));
-                return Err(error);
-            }
+        Some(error) => {
+            tell(Event::Kept(directory.path(), kept + done.len()));
+            return Err(error);
         }
     }
+    if let Some(captured) = done.values().next() {
+        let (schema, driver) = (&captured.schema_version, &captured.driver);
+        profile.profiler = profiler_words(&nsys, schema.as_deref(), driver.as_deref());
+    }
+    captures.extend(done.into_values().map(|captured| captured.capture));
     profile.finished = now();
     store::write_json(&directory.path().join(PROFILE), &profile)?;
     end(directory.path())?;
@@ -218,12 +233,12 @@ struct Left {
 }
 
 /// The profiler's version, the export's schema and the driver, as far as they are known.
-fn profiler_words(nsys: &Nsys, first: &Captured) -> String {
+pub(crate) fn profiler_words(nsys: &Nsys, schema: Option<&str>, driver: Option<&str>) -> String {
     let mut words = nsys.version.clone();
-    if let Some(version) = &first.schema_version {
+    if let Some(version) = schema {
         words.push_str(&format!(", export schema {version}"));
     }
-    if let Some(driver) = &first.driver {
+    if let Some(driver) = driver {
         words.push_str(&format!(", {driver}"));
     }
     words
@@ -248,6 +263,8 @@ struct Plan<'a> {
 struct Step {
     case: Case,
     implementation: String,
+    /// What the run chose for it.
+    config: Option<Config>,
     index: u32,
 }
 
@@ -272,27 +289,30 @@ impl<'a> Plan<'a> {
         protocol.captures = options.captures.unwrap_or(protocol.captures);
         protocol.capture_iterations = options.iterations.unwrap_or(protocol.capture_iterations);
         protocol.warmup = options.warmup.unwrap_or(protocol.warmup);
-        protocol.check().map_err(|mut invalid| {
-            let flag = match invalid.field.as_str() {
-                "capture_iterations" => "iterations",
-                other => other,
-            };
-            invalid.field = format!("--{flag}");
-            invalid
-        })?;
+        protocol.check().map_err(by_flag)?;
         let namespace = options.namespace.clone().unwrap_or(experiment.name.clone());
         check_name(&namespace).map_err(|invalid| invalid.under("--namespace"))?;
         let cases = cases(&experiment, options.operations.as_deref())?;
         let implementations = implementations(&experiment, options.implementations.as_deref())?;
         check_inputs(&options.inputs, &experiment)?;
         check_harness(&options.harness)?;
+        let measured = cases
+            .iter()
+            .map(|case| samples(&artifacts(root, &namespace), case))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut steps = Vec::new();
         for index in 1..=protocol.captures {
-            for case in &cases {
-                for implementation in rotated(&implementations, index as usize - 1) {
+            for (case, samples) in cases.iter().zip(&measured) {
+                let names = match samples {
+                    Some(samples) => samples.available(&implementations),
+                    None => implementations.clone(),
+                };
+                for implementation in rotated(&names, index as usize - 1) {
+                    let choice = samples.as_ref().and_then(|s| s.choices.get(implementation));
                     steps.push(Step {
                         case: case.clone(),
                         implementation: implementation.to_string(),
+                        config: choice.map(|choice| choice.config.clone()),
                         index,
                     });
                 }
@@ -317,6 +337,55 @@ impl<'a> Plan<'a> {
             steps,
             experiment,
         })
+    }
+
+    /// Makes these captures, as many at once as `jobs` says; what is done, by its place, and the first error, after
+    /// which no other starts.
+    fn all(
+        &self,
+        steps: &[&Step],
+        nsys: &Nsys,
+        stop: &AtomicBool,
+        partial: &Path,
+        tell: &mut dyn FnMut(Event<'_>),
+    ) -> (BTreeMap<usize, Captured>, Option<Error>) {
+        let next = AtomicUsize::new(0);
+        let ended = AtomicBool::new(false);
+        let mut done = BTreeMap::new();
+        let mut failed = None;
+        std::thread::scope(|scope| {
+            let (sender, messages) = mpsc::channel();
+            for _ in 0..self.options.jobs.clamp(1, steps.len().max(1)) {
+                let (sender, next, ended) = (sender.clone(), &next, &ended);
+                scope.spawn(move || {
+                    while !ended.load(Ordering::Relaxed) {
+                        let place = next.fetch_add(1, Ordering::Relaxed);
+                        let Some(step) = steps.get(place) else {
+                            break;
+                        };
+                        // The receiver lives as long as a sender does.
+                        let _ = sender.send((place, step.name(), None));
+                        let captured = self.step(step, nsys, stop, partial);
+                        ended.fetch_or(captured.is_err(), Ordering::Relaxed);
+                        let _ = sender.send((place, step.name(), Some(captured)));
+                    }
+                });
+            }
+            drop(sender);
+            for (place, case, message) in messages {
+                match message {
+                    None => tell(Event::Starts(&case)),
+                    Some(Ok(captured)) => {
+                        tell(Event::Done(&case, &captured));
+                        done.insert(place, captured);
+                    }
+                    Some(Err(error)) => {
+                        failed.get_or_insert(error);
+                    }
+                }
+            }
+        });
+        (done, failed)
     }
 
     /// The record of the profile as it begins.
@@ -428,40 +497,35 @@ impl<'a> Plan<'a> {
         nsys: &Nsys,
         stop: &AtomicBool,
         partial: &Path,
-        tell: &mut dyn FnMut(Event<'_>),
     ) -> Result<Captured, Error> {
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
         }
         let target = self.target(step);
+        let case = step.name();
         let request = Request {
-            nsys,
-            target: &target,
-            root: &self.options.root,
+            job: Job {
+                name: &case,
+                nsys,
+                target: &target,
+                root: &self.options.root,
+                timeout: self.options.timeout,
+                grace: self.options.grace,
+                keep: self.options.keep_reports.as_deref(),
+                stop,
+            },
             operation: step.case.name,
             dims: &step.case.dims,
             implementation: &step.implementation,
+            config: step.config.as_ref(),
             index: step.index,
             iterations: self.iterations,
             ranges_required: !self.options.without_ranges,
             allowed_outside: &self.options.allowed_outside,
-            timeout: self.options.timeout,
-            grace: self.options.grace,
-            keep: self.options.keep_reports.as_deref(),
-            stop,
         };
-        let case = capture::case_name(&request);
-        tell(Event::Starts(&case));
-        let captured = capture::capture(&request).map_err(|source| match source {
-            CaptureError::Interrupted => Error::Interrupted,
-            source => Error::Capture {
-                case: case.clone(),
-                source: Box::new(source),
-            },
-        })?;
+        let captured = capture::capture(&request).map_err(|source| of_case(&case, source))?;
         let path = partial.join(CAPTURES).join(format!("{case}.json"));
         store::write_json(&path, &captured.capture)?;
-        tell(Event::Done(&case, &captured));
         Ok(captured)
     }
 
@@ -476,11 +540,51 @@ impl<'a> Plan<'a> {
         option("--inputs", absolute(&self.options.inputs).into());
         option("--iterations", self.iterations.to_string().into());
         option("--warmup", self.warmup.to_string().into());
+        if let Some(config) = &step.config {
+            let text = serde_json::Value::Object(config.clone()).to_string();
+            option("--config", text.into());
+        }
+        if self.options.jobs > 1 {
+            let lock = self.options.root.join("target/captures.lock");
+            option("--lock", absolute(&lock).into());
+        }
+        let compiled = compiled(&self.options.root, &self.namespace);
+        if compiled.is_dir() {
+            option("--compiled", absolute(&compiled).into());
+        }
         if let Some(python) = &self.options.python {
             option("--python", interpreter(python).into());
         }
         words
     }
+}
+
+/// Names a refused number of the protocol by its flag.
+pub(crate) fn by_flag(mut invalid: Invalid) -> Invalid {
+    let flag = match invalid.field.as_str() {
+        "capture_iterations" => "iterations",
+        other => other,
+    };
+    invalid.field = format!("--{flag}");
+    invalid
+}
+
+/// The error of one capture.
+pub(crate) fn of_case(case: &str, source: CaptureError) -> Error {
+    match source {
+        CaptureError::Interrupted => Error::Interrupted,
+        source => Error::Capture {
+            case: case.to_string(),
+            source: Box::new(source),
+        },
+    }
+}
+
+/// What the run of the namespace left of a case: what does not run there, and what was chosen. None where there was
+/// no run.
+pub(crate) fn samples(directory: &Path, case: &Case) -> Result<Option<Samples>, StoreError> {
+    let path = directory.join(format!("samples/{}.json", case.name));
+    path.is_file().then(|| store::read_json(&path)).transpose()
 }
 
 pub(crate) fn absolute(path: &Path) -> PathBuf {

@@ -469,6 +469,7 @@ fn captured(workspace: &Workspace, names: &[&str]) {
         dims: vec![17, 19, 23],
         implementation: "python".into(),
         variant: None,
+        config: None,
         index: 1,
         requested_iterations: 2,
         commands: Vec::new(),

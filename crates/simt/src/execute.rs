@@ -34,41 +34,55 @@ macro_rules! kernels {
     };
 }
 
+/// The first instruction of each of the other variants that is not emulated.
+const DEVICE_ONLY: &[(&str, &str)] = &[("matmul_presplit", GRID), ("multiply_ring", NOTHING)];
+
+const NOTHING: &str = "shared memory that nothing wrote, to measure what products cost alone";
+const GRID: &str = "a barrier of all blocks of the grid in global memory (atom.add)";
+
 kernels! {
     bias_gelu
-    bias_gelu_broad
+    bias_gelu_bulk
     bias_gelu_few
-    bias_gelu_flat
     bias_gelu_full
-    bias_gelu_mix
     bias_gelu_once
+    bias_gelu_order
     bias_gelu_pair
-    bias_gelu_past
     bias_gelu_quad
     bias_gelu_row
     bias_gelu_rows
     bias_gelu_share
-    bias_gelu_slab
     bias_gelu_stream
-    bias_gelu_strip
-    bias_gelu_tall
     bias_gelu_two
     bias_gelu_wave
+    copy_bulk
     copy_full
+    copy_halves
     copy_pair
+    copy_ring
     copy_rows
-    copy_slab
     copy_two
     copy_wide
     layer_norm
     layer_norm_columns
     layer_norm_exact
+    layer_norm_four
     layer_norm_merge
     layer_norm_once
     layer_norm_pair
+    layer_norm_shared
+    layer_norm_single
+    layer_norm_swift
     layer_norm_tile
+    layer_norm_two
     layer_norm_warp
     layer_norm_wide
+    matmul_ffma_128x64
+    matmul_ffma_halves
+    matmul_mma_f16x3
+    matmul_wgmma_f16x3
+    matmul_wgmma_f16x3_cluster
+    matmul_wgmma_f16x3_stream
     multiply_resident
     neighbor
     neighbor_block
@@ -79,7 +93,20 @@ kernels! {
     tiled_matmul_8x4
     tiled_matmul_registers
     triangle
+    triangle_async
+    triangle_box
+    triangle_cluster
+    triangle_groups
+    triangle_halves
+    triangle_masked
+    triangle_octet
+    triangle_ring
+    triangle_sector
+    triangle_staged
+    triangle_stagger
+    triangle_tf32
     triangle_tile
+    triangle_wide
 }
 
 /// Runs a variant on all cores of the host, with every check and every counter.
@@ -109,9 +136,11 @@ pub fn execute_on(
         )));
     }
     variant.takes(&inputs.dims).map_err(Error::Launch)?;
-    let kernel = kernel(variant.id).ok_or_else(|| Error::DeviceOnly(variant.id.to_owned()))?;
+    let kernel = kernel(variant.id).ok_or_else(|| device_only(variant.id))?;
     let shape = variant.launch(&inputs.dims);
-    let mut launch = Launch::new(kernel, shape.grid, shape.block);
+    let mut launch = Launch::new(kernel, shape.grid, shape.block)
+        .shared(shape.dynamic_shared_bytes)
+        .cluster(variant.cluster);
     for array in &inputs.arrays {
         let name = array.name.trim_end_matches(".bin");
         launch = match &array.data {
@@ -123,9 +152,23 @@ pub fn execute_on(
     for &dim in &inputs.dims {
         launch = launch.dim(dim);
     }
+    if let Some(boxes) = variant.boxes(&inputs.dims) {
+        for input in 0..inputs.arrays.len() {
+            launch = launch.boxes(input as u16, boxes);
+        }
+    }
     let mut finished = launch.run(threads)?;
     Ok(Execution {
         output: finished.outputs.remove(0),
         counts: finished.counts,
     })
+}
+
+/// Why the variant `id` does not run here.
+pub fn device_only(id: &str) -> Error {
+    let known = DEVICE_ONLY.iter().find(|(variant, _)| *variant == id);
+    Error::DeviceOnly {
+        variant: id.to_owned(),
+        instruction: known.map_or("an instruction that is not emulated", |known| known.1),
+    }
 }

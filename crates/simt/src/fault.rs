@@ -15,8 +15,13 @@ pub enum Error {
     #[error("{0}")]
     Launch(String),
     /// The variant uses an instruction that is not emulated.
-    #[error("device only: {0} has no kernel that runs on the CPU")]
-    DeviceOnly(String),
+    #[error("device only: {variant} uses {instruction}")]
+    DeviceOnly {
+        /// The variant.
+        variant: String,
+        /// The instruction, and what it does.
+        instruction: &'static str,
+    },
     /// The host refuses memory for the stacks of the lanes.
     #[error("no memory for the stack of a lane: {0}")]
     Stack(std::io::Error),
@@ -44,9 +49,10 @@ pub enum Fault {
         /// Which thread, and where.
         place: Place,
     },
-    /// A 128-bit access at an address that is not a multiple of 16 bytes.
+    /// A 64-bit or 128-bit access at an address that is not a multiple of its 8 or 16 bytes.
     #[error(
-        "misaligned: 128-bit {access} of {array}{elements}, {bytes} bytes past a multiple of 16, by {place}"
+        "misaligned: {}-bit {access} of {array}{elements}, {bytes} bytes past a multiple of {}, by {place}",
+        32 * elements.count, 4 * elements.count
     )]
     Misaligned {
         /// Read or write.
@@ -89,7 +95,27 @@ pub enum Fault {
         /// The other thread, and where it did so.
         second: Place,
     },
-    /// A barrier or shuffle that some threads of its group never reach.
+    /// An access of what an asynchronous copy or product uses, with no wait for it before.
+    #[error(
+        "asynchronous {work} not waited for: {access} of {array}{elements} by {place}, \
+         which a {work} started by {start} may still be {}",
+        work.uses()
+    )]
+    Early {
+        /// Read or write.
+        access: Access,
+        /// Name of the array.
+        array: String,
+        /// The element.
+        elements: Elements,
+        /// Which thread, and where.
+        place: Place,
+        /// What uses the element.
+        work: Beside,
+        /// The thread that started it, and where it did so.
+        start: Place,
+    },
+    /// A barrier, a shuffle or a product that some threads of its group never reach.
     #[error("divergence in block {block}: {waiting} wait at the {meeting}; {rest}")]
     Divergence {
         /// The block.
@@ -101,8 +127,47 @@ pub enum Fault {
         /// What the others of the group do.
         rest: Rest,
     },
-    /// A shuffle from a lane that the warp does not have.
-    #[error("shuffle from lane {lane} of a warp of {lanes} lanes, by {place}")]
+    /// Threads that wait for what no thread can bring about any more.
+    #[error(
+        "deadlock in block {block}: {waiting} wait at the {meeting} for {lacking}, and no thread can go on"
+    )]
+    Deadlock {
+        /// The block.
+        block: Index,
+        /// Those that wait there, by their linear index in the block.
+        waiting: Threads,
+        /// Where they wait.
+        meeting: Meeting,
+        /// What does not come.
+        lacking: Lacking,
+    },
+    /// A copy or product that reads what a thread wrote and did not make visible to such.
+    #[error(
+        "no fence: {place} reads {array}{elements} by a copy or a product of a warpgroup, which {writer} wrote \
+         without a later fence_async_shared"
+    )]
+    Unfenced {
+        /// Name of the array.
+        array: String,
+        /// The element.
+        elements: Elements,
+        /// The thread that reads, and where.
+        place: Place,
+        /// The thread that wrote it, and where.
+        writer: Place,
+    },
+    /// A block that the cluster does not have.
+    #[error("block {rank} of a cluster of {blocks} blocks is asked for by {place}")]
+    NoBlock {
+        /// The block that was asked for, by its rank.
+        rank: u32,
+        /// How many the cluster has.
+        blocks: u32,
+        /// Which thread, and where.
+        place: Place,
+    },
+    /// A shuffle from a lane that the warp does not have, or a product that takes more lanes than there are.
+    #[error("lane {lane} of a warp or warpgroup of {lanes} lanes is asked for by {place}")]
     NoLane {
         /// The lane that was asked for.
         lane: u32,
@@ -137,6 +202,35 @@ impl fmt::Display for Access {
         f.write_str(match self {
             Self::Read => "read",
             Self::Write => "write",
+        })
+    }
+}
+
+/// What runs beside the threads that start it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    /// A copy that fills shared memory.
+    Copy,
+    /// A copy that reads shared memory.
+    Store,
+    /// A product of a warpgroup, which reads shared memory.
+    Product,
+}
+
+impl Beside {
+    fn uses(self) -> &'static str {
+        match self {
+            Self::Copy => "filling",
+            Self::Store | Self::Product => "reading",
+        }
+    }
+}
+
+impl fmt::Display for Beside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Copy | Self::Store => "copy",
+            Self::Product => "product",
         })
     }
 }
@@ -245,6 +339,18 @@ pub enum Rendezvous {
     Barrier,
     /// All lanes of the warp.
     Shuffle,
+    /// All lanes of the warp.
+    WarpBarrier,
+    /// All lanes of the warp.
+    Matrices,
+    /// All lanes of the warp.
+    Product,
+    /// All lanes of the warpgroup.
+    GroupProduct,
+    /// The threads that an mbarrier expects.
+    Mbarrier,
+    /// All threads of the cluster that have not returned.
+    ClusterBarrier,
 }
 
 impl fmt::Display for Rendezvous {
@@ -252,7 +358,56 @@ impl fmt::Display for Rendezvous {
         f.write_str(match self {
             Self::Barrier => "barrier",
             Self::Shuffle => "shuffle",
+            Self::WarpBarrier => "warp barrier",
+            Self::Matrices => "read of matrices",
+            Self::Product => "tensor-core product",
+            Self::GroupProduct => "product of a warpgroup",
+            Self::Mbarrier => "mbarrier wait",
+            Self::ClusterBarrier => "barrier of the cluster",
         })
+    }
+}
+
+/// What threads wait for in vain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Lacking {
+    /// What completes a phase of an mbarrier.
+    Phase {
+        /// The phase, from 0.
+        phase: u32,
+        /// The array in which it lies.
+        array: String,
+        /// Its two words there.
+        elements: Elements,
+        /// Threads that have not arrived.
+        arrivals: u32,
+        /// Bytes that copies have not brought.
+        bytes: i64,
+    },
+    /// Threads of a block of the cluster.
+    Threads {
+        /// The block.
+        block: Index,
+        /// Those that do not arrive.
+        threads: Threads,
+    },
+}
+
+impl fmt::Display for Lacking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Phase {
+                phase,
+                array,
+                elements,
+                arrivals,
+                bytes,
+            } => write!(
+                f,
+                "phase {phase} of the mbarrier at {array}{elements}, which lacks arrivals: {arrivals}, bytes: {bytes}"
+            ),
+            Self::Threads { block, threads } => write!(f, "{threads} of block {block}"),
+        }
     }
 }
 

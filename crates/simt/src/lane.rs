@@ -2,7 +2,7 @@
 
 use crate::fault::Fault;
 use crate::gpu::Kernel;
-use crate::worker::with;
+use crate::worker::{Shape, with};
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
 use std::cell::Cell;
@@ -16,16 +16,48 @@ pub(crate) type Lane = Coroutine<u32, Event, ()>;
 /// Why a lane waits.
 #[derive(Debug)]
 pub(crate) enum Event {
-    /// It is at a barrier.
-    Barrier(&'static Location<'static>),
+    /// It is at a barrier, and is to be told whether `value` is above 0 in any thread.
+    Barrier {
+        at: &'static Location<'static>,
+        value: u32,
+    },
     /// It is at a shuffle, has a `value` to offer, and asks for that of lane `from`.
     Shuffle {
         at: &'static Location<'static>,
         value: u32,
         from: u32,
     },
+    /// It is where all lanes of the warp do something together.
+    Warp {
+        at: &'static Location<'static>,
+        together: Together,
+    },
+    /// It is where all lanes of the warpgroup make a product together.
+    Group { at: &'static Location<'static> },
+    /// It waits for the phase of this parity of the mbarrier of this number.
+    Mbarrier {
+        at: &'static Location<'static>,
+        number: usize,
+        parity: u32,
+    },
+    /// It waits for every thread of the cluster to have arrived so many times.
+    Cluster {
+        at: &'static Location<'static>,
+        arrivals: u32,
+    },
     /// It did what it must not do, and will not go on.
     Fault(Box<Fault>),
+}
+
+/// What all lanes of a warp do together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Together {
+    /// They wait for each other.
+    Barrier,
+    /// They share out the matrices that they read.
+    Matrices,
+    /// They make a product.
+    Product(Shape),
 }
 
 thread_local! {

@@ -4,10 +4,11 @@ use crate::count::Counts;
 use crate::count::op::MAX_ARRAYS;
 use crate::count::sites::{Registry, SiteCounts};
 use crate::fault::Error;
-use crate::gpu::{Argument, Kernel, Type};
+use crate::gpu::{Argument, Boxes, Kernel, Type};
 use crate::memory::global::{Input, Output};
 use crate::schedule::Blocks;
 use crate::worker::{self, Worker};
+use mage_kernels::variants;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
@@ -16,12 +17,17 @@ use std::thread;
 /// Threads of a block that CUDA allows.
 const MAX_THREADS: u64 = 1024;
 
+/// Blocks of a cluster that every device with clusters allows.
+const MAX_CLUSTER: u32 = 8;
+
 /// A kernel with its shape and its arguments.
 #[derive(Debug, Clone)]
 pub struct Launch {
     kernel: Kernel,
     grid: [u32; 3],
     block: [u32; 3],
+    shared_bytes: u32,
+    cluster: u32,
     given: Vec<Given>,
 }
 
@@ -35,6 +41,7 @@ enum Given {
         offset: usize,
     },
     Dim(u32),
+    Boxes(Boxes),
 }
 
 /// What a launch gives.
@@ -52,6 +59,10 @@ pub(crate) struct Job {
     pub(crate) kernel: Kernel,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    /// Blocks of a cluster.
+    pub(crate) cluster: u32,
+    /// Bytes of shared memory that the launch gives to the dynamic array.
+    pub(crate) shared_bytes: u32,
     pub(crate) arguments: Vec<Argument>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) outputs: Vec<Output>,
@@ -73,7 +84,28 @@ impl Launch {
             kernel,
             grid,
             block,
+            shared_bytes: 0,
+            cluster: 1,
             given: Vec::new(),
+        }
+    }
+
+    /// Gives every block so many bytes of shared memory, on top of the arrays that the kernel declares with their
+    /// sizes.
+    #[must_use]
+    pub fn shared(self, bytes: u32) -> Self {
+        Self {
+            shared_bytes: bytes,
+            ..self
+        }
+    }
+
+    /// Joins so many blocks along x to a cluster.
+    #[must_use]
+    pub fn cluster(self, blocks: u32) -> Self {
+        Self {
+            cluster: blocks,
+            ..self
         }
     }
 
@@ -122,6 +154,13 @@ impl Launch {
         self
     }
 
+    /// Boxes of the input that was given as number `input`, from 0.
+    #[must_use]
+    pub fn boxes(mut self, input: u16, boxes: variants::Boxes) -> Self {
+        self.given.push(Given::Boxes(Boxes::new(input, boxes)));
+        self
+    }
+
     /// Lets the array that was given last begin so many words past a multiple of 128 bytes. Else it begins at
     /// one.
     #[must_use]
@@ -130,7 +169,7 @@ impl Launch {
             Some(Given::Input(_, Input { offset, .. }) | Given::Output { offset, .. }) => {
                 *offset = words;
             }
-            Some(Given::Dim(_)) | None => {}
+            Some(Given::Dim(_) | Given::Boxes(_)) | None => {}
         }
         self
     }
@@ -154,11 +193,12 @@ impl Launch {
         let queue = Queue {
             next: AtomicU32::new(0),
             blocks,
+            step: job.cluster,
             failed: AtomicBool::new(false),
         };
         let done: Vec<Result<Done, Error>> = thread::scope(|scope| {
             let work = || work(&job, &queue);
-            let workers: Vec<_> = (0..threads.min(blocks as usize))
+            let workers: Vec<_> = (0..threads.min((blocks / job.cluster) as usize))
                 .map(|_| scope.spawn(work))
                 .collect();
             let join = |worker: thread::ScopedJoinHandle<'_, _>| match worker.join() {
@@ -206,10 +246,18 @@ impl Launch {
             Some(blocks) if (1..u64::from(u32::MAX)).contains(&blocks) => {}
             _ => return refuse(format!("a grid of {:?} blocks", self.grid)),
         }
+        if !(1..=MAX_CLUSTER).contains(&self.cluster) || !self.grid[0].is_multiple_of(self.cluster)
+        {
+            return refuse(format!(
+                "clusters of {} blocks in a grid of {:?}, expected a divisor of {} up to {MAX_CLUSTER}",
+                self.cluster, self.grid, self.grid[0]
+            ));
+        }
         let types = self.given.iter().map(|given| match given {
             Given::Input(of, _) => *of,
             Given::Output { .. } => Type::Output,
             Given::Dim(_) => Type::Dim,
+            Given::Boxes(_) => Type::Boxes,
         });
         let given: Vec<Type> = types.collect();
         let expected: Vec<Type> = self.kernel.parameters.iter().map(|(_, of)| *of).collect();
@@ -231,6 +279,8 @@ impl Launch {
             kernel: self.kernel,
             grid: self.grid,
             block: self.block,
+            cluster: self.cluster,
+            shared_bytes: self.shared_bytes,
             arguments: Vec::new(),
             inputs: Vec::new(),
             outputs: Vec::new(),
@@ -252,16 +302,19 @@ impl Launch {
                     Argument::Output((job.outputs.len() - 1) as u16)
                 }
                 Given::Dim(dim) => Argument::Dim(*dim),
+                Given::Boxes(boxes) => Argument::Boxes(*boxes),
             });
         }
         job
     }
 }
 
-/// The blocks that no worker has taken yet.
+/// The clusters that no worker has taken yet, each by its first block.
 struct Queue {
     next: AtomicU32,
     blocks: u32,
+    /// Blocks of a cluster.
+    step: u32,
     failed: AtomicBool,
 }
 
@@ -270,7 +323,7 @@ impl Queue {
         if self.failed.load(Relaxed) {
             return None;
         }
-        let next = |next| (next < self.blocks).then_some(next + 1);
+        let next = |next| (next < self.blocks).then_some(next + self.step);
         self.next.fetch_update(Relaxed, Relaxed, next).ok()
     }
 }

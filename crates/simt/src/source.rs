@@ -12,6 +12,10 @@ impl Source {
         Self(location)
     }
 
+    pub(crate) fn location(self) -> &'static Location<'static> {
+        self.0
+    }
+
     /// The file, relative to the workspace, with `/`.
     pub fn file(self) -> String {
         plain(self.0.file())

@@ -27,6 +27,9 @@ pub struct Structure {
     pub shared_bytes: u32,
     /// Fused multiply-adds of all threads.
     pub multiply_adds: u64,
+    /// Multiply-adds of tensor cores, which make several of them for one of FP32.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub tensor_multiply_adds: u64,
     /// Floats that all threads read from shared memory: bytes read / 4.
     pub shared_reads: u64,
     /// `shared_reads / multiply_adds`; none without multiply-adds.
@@ -54,9 +57,10 @@ pub struct Structure {
     pub barriers_per_row: f64,
     /// Shuffles of all warps, broadcasts included / rows of the output.
     pub shuffles_per_row: f64,
-    /// Bytes that the threads ask of global memory, reads and writes.
+    /// Bytes that the threads ask of global memory, reads, copies and writes.
     pub bytes_requested: u64,
-    /// Bytes that move between the caches and the warps: `32 * sectors`, reads and writes. A sector that two
+    /// Bytes that move between the caches and the warps: `32 * sectors` of reads, copies and writes, and what
+    /// is copied in bulk. A sector that two
     /// warps touch counts twice; how often it comes from DRAM no count can say.
     pub bytes_moved: u64,
     /// Bytes of every input once and of the output once.
@@ -75,6 +79,10 @@ pub struct Structure {
     pub intensity_at_best: f64,
 }
 
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Structure {
     /// The structure that the counts of a variant at these dims show.
     pub fn of(variant: &Variant, dims: &[u32], counts: &Counts) -> Self {
@@ -87,16 +95,22 @@ impl Structure {
 
         let multiply_adds = total.fma.operations;
         let shared_reads = total.shared_loads.bytes / WORD_BYTES;
-        let global_reads = total.global_loads.bytes / WORD_BYTES;
+        let tensor_multiply_adds = total.products.operations;
+        let mut loads = total.global_loads;
+        loads += total.copy_reads;
+        let bulk_bytes = total.bulk_loads.bytes + total.bulk_stores.bytes;
+        let global_reads = (loads.bytes + total.bulk_loads.bytes) / WORD_BYTES;
         let wavefronts = total.shared_loads.wavefronts + total.shared_stores.wavefronts;
         let shared_requests = total.shared_loads.instructions + total.shared_stores.instructions;
-        let global_requests = total.global_loads.instructions + total.global_stores.instructions;
+        let global_requests = loads.instructions + total.global_stores.instructions;
         let conflicts = total.shared_loads.conflicts + total.shared_stores.conflicts;
-        let bytes_requested = total.global_loads.bytes + total.global_stores.bytes;
-        let sectors = total.global_loads.sectors + total.global_stores.sectors;
-        let bytes_moved = SECTOR_BYTES * sectors;
+        let bytes_requested = loads.bytes + total.global_stores.bytes + bulk_bytes;
+        let sectors = loads.sectors + total.global_stores.sectors;
+        let bytes_moved = SECTOR_BYTES * sectors + bulk_bytes;
         let bytes_least = input_bytes as u64 + WORD_BYTES * elements;
-        let operations = 2 * multiply_adds + total.other_fp32.operations + total.special.operations;
+        let operations = 2 * (multiply_adds + tensor_multiply_adds)
+            + total.other_fp32.operations
+            + total.special.operations;
         let ratio = |n: u64, of: u64| n as f64 / of.max(1) as f64;
         let some_ratio = |n: u64, of: u64| (of > 0).then(|| ratio(n, of));
         Self {
@@ -107,6 +121,7 @@ impl Structure {
             threads: counts.threads(),
             shared_bytes: counts.shared_bytes,
             multiply_adds,
+            tensor_multiply_adds,
             shared_reads,
             shared_reads_per_multiply_add: some_ratio(shared_reads, multiply_adds),
             global_reads_per_multiply_add: some_ratio(global_reads, multiply_adds),

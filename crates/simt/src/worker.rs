@@ -1,17 +1,31 @@
 //! The state of one host thread while it runs blocks: what a kernel's calls of [`gpu`](crate::gpu) reach.
 
+mod bulk;
+mod cluster;
+mod copies;
+mod fragments;
+mod groups;
+mod mbarriers;
+
+pub(crate) use bulk::Source as BulkSource;
+pub(crate) use fragments::{Fragment, Shape};
+pub(crate) use groups::{Columns, Pairs, WARPGROUP};
+
 use crate::count::memory::LANES;
 use crate::count::op::{Kind, Op};
 use crate::count::sites::Sites;
-use crate::fault::{Access, Fault, Index, Place};
+use crate::fault::{Access, Beside, Fault, Index, Place};
 use crate::gpu::Argument;
 use crate::lane;
 use crate::launch::Job;
 use crate::memory::Refusal;
+use crate::memory::clock::Clock;
 use crate::memory::global::Writer;
-use crate::memory::shared::{Declaration, SharedMemory, Visit};
+use crate::memory::mbarrier::Mbarriers;
+use crate::memory::shared::{self, Declaration, SharedMemory, Visit};
 use crate::source::Source;
 use std::cell::Cell;
+use std::collections::HashMap;
 use std::panic::Location;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -28,10 +42,22 @@ pub(crate) struct Worker {
     pub(crate) arguments: Rc<[Argument]>,
     pub(crate) shared: SharedMemory,
     pub(crate) sites: Sites,
+    /// What the lanes of the warp that runs offer to a product of all of them, and get from it.
+    pub(crate) fragments: Box<[Fragment; LANES]>,
+    pub(crate) cluster: cluster::Barrier,
+    mbarriers: Mbarriers,
+    /// What each lane published of the mbarriers that it prepared.
+    published: HashMap<u16, Clock>,
+    bulk: bulk::Stores,
+    groups: groups::Groups,
+    /// Linear index in the grid of the first of the blocks that run together.
+    first_block: u32,
     /// Linear index of the block in the grid.
     pub(crate) block: u32,
     /// Linear index of the lane in the block.
     pub(crate) lane: u16,
+    /// Linear index of the lane in the blocks that run together.
+    id: u16,
 }
 
 /// What a call gives, or the fault that it is.
@@ -74,16 +100,71 @@ impl Worker {
         Self {
             arguments: job.arguments.as_slice().into(),
             sites: Sites::new(job.registry.clone()),
+            shared: SharedMemory::new(
+                job.cluster as usize,
+                job.threads() as usize,
+                job.shared_bytes,
+            ),
+            cluster: cluster::Barrier::default(),
+            mbarriers: Mbarriers::default(),
+            published: HashMap::new(),
+            bulk: bulk::Stores::default(),
+            groups: groups::Groups::default(),
+            fragments: Box::new([Fragment::default(); LANES]),
             job,
-            shared: SharedMemory::default(),
+            first_block: 0,
             block: 0,
             lane: 0,
+            id: 0,
         }
+    }
+
+    /// Begins the blocks that run together, from `block` on.
+    pub(crate) fn begin(&mut self, block: u32) {
+        self.first_block = block;
+        self.shared.begin();
+        self.mbarriers.begin();
+        self.published.clear();
+        self.bulk.begin();
+        self.groups.begin();
+        self.cluster.begin(self.job.cluster, self.job.threads());
+        self.enter(0);
+    }
+
+    /// The block of this rank among them runs.
+    pub(crate) fn enter(&mut self, rank: u32) {
+        self.block = self.first_block + rank;
+        self.shared.enter(rank as usize);
+    }
+
+    /// This lane of the block runs.
+    pub(crate) fn run_lane(&mut self, lane: u16) {
+        self.lane = lane;
+        self.id = (self.rank() * self.job.threads()) as u16 + lane;
+    }
+
+    /// The lane that runs has returned.
+    pub(crate) fn end_lane(&mut self) {
+        self.cluster.end(self.id);
+    }
+
+    /// The lane makes what it wrote to shared memory visible to copies and products.
+    pub(crate) fn fence(&mut self) {
+        self.shared.order.fence(self.id);
+    }
+
+    /// Rank of the block among those that run together.
+    pub(crate) fn rank(&self) -> u32 {
+        self.block - self.first_block
     }
 
     /// The lane that runs, at `location`.
     pub(crate) fn place(&self, location: At) -> Place {
-        self.place_of(self.block, self.lane, Source::new(location))
+        self.place_at(Source::new(location))
+    }
+
+    fn place_at(&self, source: Source) -> Place {
+        self.place_of(self.block, self.lane, source)
     }
 
     fn place_of(&self, block: u32, lane: u16, source: Source) -> Place {
@@ -106,7 +187,7 @@ impl Worker {
     }
 
     #[inline]
-    pub(crate) fn load(&mut self, input: u16, index: u32, at: At) -> Checked<u32> {
+    pub(crate) fn load(&mut self, input: u16, index: usize, at: At) -> Checked<u32> {
         match self.job.inputs[usize::from(input)].get(index) {
             Ok((word, address)) => {
                 self.access(Op::on(Kind::GlobalLoad, input), address, at);
@@ -116,10 +197,17 @@ impl Worker {
         }
     }
 
-    pub(crate) fn load4(&mut self, input: u16, quad: u32, at: At) -> Checked<[u32; 4]> {
-        match self.job.inputs[usize::from(input)].get4(quad) {
+    /// Reads the four words from `first` on, as what `kind` does.
+    pub(crate) fn load4(
+        &mut self,
+        kind: Kind,
+        input: u16,
+        first: usize,
+        at: At,
+    ) -> Checked<[u32; 4]> {
+        match self.job.inputs[usize::from(input)].get4(first) {
             Ok((words, address)) => {
-                self.access(Op::on(Kind::GlobalLoad4, input), address, at);
+                self.access(Op::on(kind, input), address, at);
                 Ok(words)
             }
             Err(refusal) => Err(self.input_fault(input, refusal, at)),
@@ -138,16 +226,18 @@ impl Worker {
         }
     }
 
-    pub(crate) fn store4(
+    /// Writes the `N` words from `N * index` on, as what `kind` does.
+    pub(crate) fn store_group<const N: usize>(
         &mut self,
+        kind: Kind,
         output: u16,
-        quad: u32,
-        words: [u32; 4],
+        index: u32,
+        words: [u32; N],
         at: At,
     ) -> Checked<()> {
-        let site = self.sites.find(at, Op::on(Kind::GlobalStore4, output));
+        let site = self.sites.find(at, Op::on(kind, output));
         let array = &self.job.outputs[usize::from(output)];
-        match array.set4(quad, words, self.writer(site)) {
+        match array.set_group(index, words, self.writer(site)) {
             Ok(address) => {
                 self.sites.access(site, self.warp_lane(), address);
                 Ok(())
@@ -167,80 +257,94 @@ impl Worker {
             block: self.block,
             lane: self.lane,
             site,
-            epoch: self.shared.epoch(),
+            now: self.shared.order.now(),
+            floor: self.shared.order.floor(),
         }
     }
 
-    /// The number of a shared array and its first word.
-    pub(crate) fn array(&mut self, declaration: &'static Declaration) -> (u16, u32) {
+    /// The shared array of this declaration.
+    pub(crate) fn array(&mut self, declaration: &'static Declaration) -> shared::Place {
         self.shared.array(declaration)
     }
 
-    /// Reads the word at `index` of the shared array that begins at `base`.
+    /// Reads the word at `index` of a shared array.
     #[inline]
-    pub(crate) fn shared_load(
-        &mut self,
-        (array, base): (u16, u32),
-        length: usize,
-        index: u32,
-        at: At,
-    ) -> Checked<u32> {
-        let site = self.sites.find(at, Op::on(Kind::SharedLoad, array));
-        match self.shared.get(base, length, index, self.visit(site)) {
+    pub(crate) fn shared_load(&mut self, place: shared::Place, index: u32, at: At) -> Checked<u32> {
+        let site = self.sites.find(at, Op::on(Kind::SharedLoad, place.array));
+        match self.shared.get(place, index, self.visit(site)) {
             Ok(word) => {
-                self.sites.access(site, self.warp_lane(), base + index);
+                self.sites
+                    .access(site, self.warp_lane(), place.base + index);
                 Ok(word)
             }
-            Err(refusal) => Err(self.shared_fault(array, refusal, Access::Read, at)),
+            Err(refusal) => Err(self.shared_fault(place, refusal, Access::Read, at)),
         }
     }
 
-    /// Writes the word at `index` of the shared array that begins at `base`.
+    /// Reads the `N` words from `N * index` on of a shared array, as what `kind` does.
+    #[inline]
+    pub(crate) fn shared_load_group<const N: usize>(
+        &mut self,
+        kind: Kind,
+        place: shared::Place,
+        index: u32,
+        at: At,
+    ) -> Checked<[u32; N]> {
+        let site = self.sites.find(at, Op::on(kind, place.array));
+        match self.shared.get_group(place, index, self.visit(site)) {
+            Ok(words) => {
+                let address = place.base + N as u32 * index;
+                self.sites.access(site, self.warp_lane(), address);
+                Ok(words)
+            }
+            Err(refusal) => Err(self.shared_fault(place, refusal, Access::Read, at)),
+        }
+    }
+
+    /// Writes the word at `index` of a shared array.
     #[inline]
     pub(crate) fn shared_store(
         &mut self,
-        (array, base): (u16, u32),
-        length: usize,
+        place: shared::Place,
         index: u32,
         word: u32,
         at: At,
     ) -> Checked<()> {
-        let site = self.sites.find(at, Op::on(Kind::SharedStore, array));
-        match self.shared.set(base, length, index, word, self.visit(site)) {
+        let site = self.sites.find(at, Op::on(Kind::SharedStore, place.array));
+        match self.shared.set(place, index, word, self.visit(site)) {
             Ok(()) => {
-                self.sites.access(site, self.warp_lane(), base + index);
+                self.sites
+                    .access(site, self.warp_lane(), place.base + index);
                 Ok(())
             }
-            Err(refusal) => Err(self.shared_fault(array, refusal, Access::Write, at)),
+            Err(refusal) => Err(self.shared_fault(place, refusal, Access::Write, at)),
         }
     }
 
-    /// Writes the words from `4 * quad` on of the shared array that begins at `base`.
-    pub(crate) fn shared_store4(
+    /// Writes the `N` words from `N * index` on of a shared array, as what `kind` does.
+    pub(crate) fn shared_store_group<const N: usize>(
         &mut self,
-        (array, base): (u16, u32),
-        length: usize,
-        quad: u32,
-        words: [u32; 4],
+        kind: Kind,
+        place: shared::Place,
+        index: u32,
+        words: [u32; N],
         at: At,
     ) -> Checked<()> {
-        let site = self.sites.find(at, Op::on(Kind::SharedStore4, array));
-        match self
-            .shared
-            .set4(base, length, quad, words, self.visit(site))
-        {
+        let site = self.sites.find(at, Op::on(kind, place.array));
+        match self.shared.set_group(place, index, words, self.visit(site)) {
             Ok(()) => {
-                self.sites.access(site, self.warp_lane(), base + 4 * quad);
+                let address = place.base + N as u32 * index;
+                self.sites.access(site, self.warp_lane(), address);
                 Ok(())
             }
-            Err(refusal) => Err(self.shared_fault(array, refusal, Access::Write, at)),
+            Err(refusal) => Err(self.shared_fault(place, refusal, Access::Write, at)),
         }
     }
 
     #[inline]
     fn visit(&self, site: u16) -> Visit {
         Visit {
-            lane: self.lane,
+            lane: self.id,
             site,
         }
     }
@@ -248,22 +352,41 @@ impl Worker {
     #[cold]
     fn input_fault(&self, input: u16, refusal: Refusal, at: At) -> Box<Fault> {
         let array = self.job.inputs[usize::from(input)].name.clone();
-        self.fault(array, refusal, Access::Read, at)
+        self.fault(array, refusal, Access::Read, Source::new(at))
     }
 
     #[cold]
     fn output_fault(&self, output: u16, refusal: Refusal, at: At) -> Box<Fault> {
         let array = self.job.outputs[usize::from(output)].name.clone();
-        self.fault(array, refusal, Access::Write, at)
+        self.fault(array, refusal, Access::Write, Source::new(at))
     }
 
     #[cold]
-    fn shared_fault(&self, array: u16, refusal: Refusal, access: Access, at: At) -> Box<Fault> {
-        self.fault(self.shared.name(array).to_owned(), refusal, access, at)
+    fn shared_fault(
+        &self,
+        place: shared::Place,
+        refusal: Refusal,
+        access: Access,
+        at: At,
+    ) -> Box<Fault> {
+        self.shared_fault_at(place, refusal, access, Source::new(at))
     }
 
-    fn fault(&self, array: String, refusal: Refusal, access: Access, at: At) -> Box<Fault> {
-        let place = self.place(at);
+    #[cold]
+    fn shared_fault_at(
+        &self,
+        place: shared::Place,
+        refusal: Refusal,
+        access: Access,
+        at: Source,
+    ) -> Box<Fault> {
+        let array = self.shared.name(place.array).to_owned();
+        self.fault(array, refusal, access, at)
+    }
+
+    fn fault(&self, array: String, refusal: Refusal, access: Access, at: Source) -> Box<Fault> {
+        let place = self.place_at(at);
+        let source = |site| self.sites.registry().site(site).source;
         Box::new(match refusal {
             Refusal::OutOfBounds { elements, length } => Fault::OutOfBounds {
                 access,
@@ -284,6 +407,45 @@ impl Worker {
                 elements,
                 place,
             },
+            Refusal::Early {
+                elements,
+                lane,
+                site,
+            } => Fault::Early {
+                access,
+                array,
+                elements,
+                place,
+                work: Beside::Copy,
+                start: self.place_together(lane, source(site)),
+            },
+            Refusal::Overwritten {
+                elements,
+                lane,
+                site,
+                by,
+                start,
+            } => Fault::Early {
+                access: Access::Write,
+                array,
+                elements,
+                place: self.place_together(lane, source(site)),
+                work: match self.sites.registry().site(start).op.kind() {
+                    Kind::BulkStore => Beside::Store,
+                    _ => Beside::Product,
+                },
+                start: self.place_together(by, source(start)),
+            },
+            Refusal::Unfenced {
+                elements,
+                lane,
+                site,
+            } => Fault::Unfenced {
+                array,
+                elements,
+                place,
+                writer: self.place_together(lane, source(site)),
+            },
             Refusal::Race {
                 elements,
                 other_wrote,
@@ -297,14 +459,26 @@ impl Worker {
                     true => Access::Write,
                     false => Access::Read,
                 },
-                first: self.place_of(
-                    block.unwrap_or(self.block),
-                    lane,
-                    self.sites.registry().site(site).source,
-                ),
+                first: match block {
+                    Some(block) => self.place_of(block, lane, source(site)),
+                    None => self.place_together(lane, source(site)),
+                },
                 second_access: access,
                 second: place,
             },
         })
+    }
+
+    /// The lane of this linear index in the blocks that run together, at a place; of copies that count at an mbarrier,
+    /// the lane that started the last.
+    fn place_together(&self, id: u16, source: Source) -> Place {
+        let mbarrier = self.shared.order.mbarrier_of(id);
+        let id = mbarrier.map_or(id, |number| self.mbarriers.get(number).copied_by);
+        let (id, threads) = (u32::from(id), self.job.threads());
+        self.place_of(
+            self.first_block + id / threads,
+            (id % threads) as u16,
+            source,
+        )
     }
 }

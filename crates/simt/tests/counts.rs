@@ -3,10 +3,11 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use mage_simt::gpu::{
-    F32x4, In, Out, barrier, block_x, broadcast, div, exp, fma, kernel, reciprocal, rsqrt, shared,
-    shuffle_down, thread_x,
+    F32x4, In, Mbarrier, Out, barrier, block_x, broadcast, close_copies, close_stores,
+    cluster_arrive, cluster_wait, div, exp, fma, kernel, mma_f16, mma_tf32, reciprocal, rsqrt,
+    shared, shuffle_down, thread_x, wait_for_copies, wait_for_stores, warp_barrier,
 };
-use mage_simt::{Counts, Global, Launch, Shared, Tally, Work};
+use mage_simt::{Bulk, Counts, Global, Launch, Shared, Tally, Work};
 use std::num::NonZero;
 
 fn count(launch: &Launch) -> Counts {
@@ -264,4 +265,127 @@ fn executions_are_numbered_anew_after_a_rendezvous() {
     assert_eq!(with_shuffles.fma, work(2, 48));
     assert_eq!(with_shuffles.shuffles, work(4, 128));
     assert_eq!(with_shuffles.barriers, work(0, 0));
+}
+
+kernel! {
+    /// Each thread copies a quad to shared memory, every one `stride` quads apart, and reads it in halves.
+    pub fn copies(a: In<f32>, out: Out<f32>, stride: u32) {
+        let (tile, i) = (second(), thread_x());
+        tile.start_copy4(stride * i, a, i);
+        close_copies();
+        wait_for_copies::<0>();
+        warp_barrier();
+        out.set2(i, tile.get2(2 * stride * i));
+    }
+}
+
+#[test]
+fn an_asynchronous_copy_is_a_read_and_a_write() {
+    let launch = |stride| {
+        Launch::new(copies(), [1, 1, 1], [32, 1, 1])
+            .floats("a", &[1.0; 128])
+            .output("out", 64)
+            .dim(stride)
+    };
+    for (stride, wavefronts, of_pairs) in [(1, 4, 4), (8, 32, 32)] {
+        let total = count(&launch(stride)).total;
+        let expected = Tally {
+            copy_reads: Global {
+                instructions: 1,
+                accesses: 32,
+                bytes: 512,
+                sectors: 16,
+            },
+            copy_writes: Shared {
+                instructions: 1,
+                accesses: 32,
+                bytes: 512,
+                wavefronts,
+                conflicts: wavefronts - 4,
+            },
+            // Pairs that are the first halves of quads: of a half warp, two in each pair of banks that is used.
+            shared_loads: Shared {
+                instructions: 1,
+                accesses: 32,
+                bytes: 256,
+                wavefronts: of_pairs,
+                conflicts: of_pairs - 2,
+            },
+            global_stores: Global {
+                instructions: 1,
+                accesses: 32,
+                bytes: 256,
+                sectors: 8,
+            },
+            warp_barriers: work(1, 32),
+            ..Tally::default()
+        };
+        assert_eq!(total, expected, "stride {stride}");
+    }
+}
+
+kernel! {
+    /// Two products of each kind a warp.
+    pub fn products(out: Out<f32>) {
+        let mut sum = [0.0; 4];
+        for _ in 0..2 {
+            mma_f16(&mut sum, [0; 4], [0; 2]);
+            sum = mma_tf32([0.0; 4], [0.0; 2], sum);
+        }
+        out.set(thread_x(), sum[0]);
+    }
+}
+
+#[test]
+fn a_product_counts_once_a_warp() {
+    let launch = Launch::new(products(), [1, 1, 1], [64, 1, 1]).output("out", 64);
+    let total = count(&launch).total;
+    assert_eq!(total.products, work(8, 4 * (2048 + 1024)));
+}
+
+shared! {
+    /// An mbarrier.
+    fn mbarrier() -> Shared<u32, 2>;
+}
+
+kernel! {
+    /// A thread has 64 bytes copied in and out; all wait for them.
+    pub fn bulk(a: In<f32>, out: Out<f32>) {
+        let (tile, arrived) = (second(), Mbarrier::at(mbarrier(), 0));
+        if thread_x() == 0 {
+            arrived.init(1);
+        }
+        cluster_arrive();
+        cluster_wait();
+        if thread_x() == 0 {
+            arrived.arrive_and_expect(64);
+            tile.start_load(0, a, 0, 4, arrived);
+        }
+        arrived.wait(0);
+        if thread_x() == 0 {
+            tile.start_store(0, out, 0, 4);
+            close_stores();
+            wait_for_stores();
+        }
+    }
+}
+
+#[test]
+fn bulk_copies_count_by_their_bytes() {
+    let launch = Launch::new(bulk(), [1, 1, 1], [64, 1, 1])
+        .floats("a", &[1.0; 16])
+        .output("out", 16);
+    let bulk = Bulk {
+        copies: 1,
+        bytes: 64,
+    };
+    let expected = Tally {
+        bulk_loads: bulk,
+        bulk_stores: bulk,
+        arrivals: work(1, 1),
+        waits: work(2, 64),
+        cluster_barriers: work(2, 64),
+        ..Tally::default()
+    };
+    assert_eq!(count(&launch).total, expected);
 }

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)] // helpers of tests are tests
 
 use mage_simt::gpu::{
-    F32x4, In, Kernel, Out, barrier, block_x, broadcast, kernel, shared, shuffle_down, thread_x,
+    F32x4, In, Kernel, Out, barrier, block_x, broadcast, close_copies, kernel, mma_tf32, shared,
+    shuffle_down, thread_x, wait_for_copies, warp_barrier,
 };
 use mage_simt::{Error, Fault, Finished, Launch};
 use std::num::NonZero;
@@ -445,11 +446,11 @@ fn a_shuffle_from_a_lane_that_is_not_there() {
     assert_eq!(
         message(&launch(ask(), 1, 40).dim(8)),
         format!(
-            "shuffle from lane 8 of a warp of 8 lanes, by thread (32, 0, 0) of block (0, 0, 0) at {}",
+            "lane 8 of a warp or warpgroup of 8 lanes is asked for by thread (32, 0, 0) of block (0, 0, 0) at {}",
             at("ask")
         )
     );
-    assert!(message(&launch(ask(), 1, 32).dim(32)).starts_with("shuffle from lane 32"));
+    assert!(message(&launch(ask(), 1, 32).dim(32)).starts_with("lane 32"));
 }
 
 kernel! {
@@ -467,6 +468,293 @@ fn a_panic() {
         "panic in thread (2, 0, 0) of block (0, 0, 0): \
          index out of bounds: the len is 2 but the index is 2"
     );
+}
+
+kernel! {
+    /// Each thread copies a quad to shared memory and reads it back, after a wait for its group or without.
+    pub fn early(a: In<f32>, out: Out<f32>, wait: u32) {
+        let i = thread_x();
+        tile().start_copy4(i, a, i); // early copy
+        if wait != 1 {
+            close_copies();
+        }
+        match wait {
+            0 => wait_for_copies::<1>(), // one group may be left: this one
+            _ => wait_for_copies::<0>(), // without a group there is nothing to wait for
+        }
+        out.set4(i, tile().get4(i)); // early read
+    }
+}
+
+#[test]
+fn a_read_of_an_asynchronous_copy_before_its_wait() {
+    let a: Vec<f32> = (0..64u8).map(f32::from).collect();
+    let launch = |wait| {
+        launch(early(), 1, 16)
+            .floats("a", &a)
+            .output("out", 64)
+            .dim(wait)
+    };
+    for wait in [0, 1] {
+        assert_eq!(
+            message(&launch(wait)),
+            format!(
+                "asynchronous copy not waited for: read of tile[0] by thread (0, 0, 0) of block (0, 0, 0) at {}, \
+                 which a copy started by thread (0, 0, 0) of block (0, 0, 0) at {} may still be filling",
+                at("early read"),
+                at("early copy")
+            )
+        );
+    }
+    assert_eq!(run(&launch(2)).unwrap().outputs[0], a);
+}
+
+kernel! {
+    /// Thread 0 copies a quad and waits for it; thread 1 reads it, with a barrier between or without.
+    pub fn unordered(a: In<f32>, out: Out<f32>, barriers: u32) {
+        if thread_x() == 0 {
+            tile().start_copy4(3, a, 0); // unordered copy
+            close_copies();
+            wait_for_copies::<0>();
+        }
+        if barriers == 1 {
+            barrier();
+        }
+        if thread_x() == 1 {
+            out.set(0, tile().get(13)); // unordered read
+        }
+    }
+}
+
+#[test]
+fn the_wait_of_one_thread_is_not_that_of_another() {
+    let launch = |barriers| {
+        launch(unordered(), 1, 2)
+            .floats("a", &[1.0, 2.0, 3.0, 4.0])
+            .output("out", 1)
+            .dim(barriers)
+    };
+    assert_eq!(
+        message(&launch(0)),
+        format!(
+            "data race on tile[13]: write by thread (0, 0, 0) of block (0, 0, 0) at {}, \
+             then read by thread (1, 0, 0) of block (0, 0, 0) at {}, with no barrier between",
+            at("unordered copy"),
+            at("unordered read")
+        )
+    );
+    assert_eq!(run(&launch(1)).unwrap().outputs[0], [2.0]);
+}
+
+kernel! {
+    /// A ring of two stages, each filled again while it is read, with a barrier after the read or without.
+    pub fn ring(a: In<f32>, out: Out<f32>, barriers: u32) {
+        let (i, tile) = (thread_x(), tile());
+        let mut sum = 0.0;
+        tile.start_copy4(i, a, i);
+        close_copies();
+        for stage in 0..4 {
+            if stage < 3 {
+                let to = (stage + 1) % 2 * 8 + i;
+                tile.start_copy4(to, a, i + 8 * stage); // ring copy
+            }
+            close_copies();
+            wait_for_copies::<1>();
+            barrier();
+            sum += tile.get4(stage % 2 * 8 + (i + 1) % 8).sum(); // ring read
+            if barriers == 1 {
+                barrier();
+            }
+        }
+        out.set(i, sum);
+    }
+}
+
+#[test]
+fn a_copy_into_a_stage_that_others_still_read() {
+    let launch = |barriers| {
+        launch(ring(), 1, 8)
+            .floats("a", &[1.0; 96])
+            .output("out", 8)
+            .dim(barriers)
+    };
+    assert_eq!(
+        message(&launch(0)),
+        format!(
+            "data race on tile[4]: read by thread (0, 0, 0) of block (0, 0, 0) at {}, \
+             then write by thread (1, 0, 0) of block (0, 0, 0) at {}, with no barrier between",
+            at("ring read"),
+            at("ring copy")
+        )
+    );
+    assert_eq!(run(&launch(1)).unwrap().outputs[0], [16.0; 8]);
+}
+
+kernel! {
+    /// Writes, or copies to, what a copy is still filling.
+    pub fn overwrite(a: In<f32>, copies: u32) {
+        tile().start_copy4(0, a, 0); // first copy
+        close_copies();
+        if copies == 1 {
+            tile().start_copy4(0, a, 0); // second copy
+        } else {
+            tile().set(2, 1.0); // overwrite
+        }
+    }
+}
+
+#[test]
+fn a_write_of_a_stage_that_a_copy_is_still_filling() {
+    for (copies, element, line) in [(0, 2, "overwrite"), (1, 0, "second copy")] {
+        let launch = launch(overwrite(), 1, 1).floats("a", &[0.0; 4]).dim(copies);
+        assert_eq!(
+            message(&launch),
+            format!(
+                "asynchronous copy not waited for: write of tile[{element}] \
+                 by thread (0, 0, 0) of block (0, 0, 0) at {}, \
+                 which a copy started by thread (0, 0, 0) of block (0, 0, 0) at {} may still be filling",
+                at(line),
+                at("first copy")
+            )
+        );
+    }
+}
+
+kernel! {
+    /// Leaves a copy behind that nobody waits for. The next block reads where it went.
+    pub fn abandoned(a: In<f32>, out: Out<f32>) {
+        if block_x() == 0 {
+            tile().start_copy4(0, a, 0);
+        } else {
+            out.set(0, tile().get(0)); // abandoned read
+        }
+    }
+}
+
+#[test]
+fn a_copy_does_not_reach_the_next_block() {
+    let launch = launch(abandoned(), 2, 1)
+        .floats("a", &[0.0; 4])
+        .output("out", 1);
+    assert!(message(&launch).starts_with("uninitialised: read of tile[0]"));
+}
+
+shared! {
+    /// As much as the launch gives.
+    dynamic fn given() -> Shared<f32, 64>, aligned 128;
+}
+
+kernel! {
+    /// Each thread writes an element of the memory that the launch gives.
+    pub fn in_given(out: Out<f32>) {
+        let (tile, given) = (tile(), given());
+        tile.set(thread_x(), 1.0);
+        given.set(thread_x(), 2.0); // given
+        out.set(thread_x(), tile.get(thread_x()) + given.get(thread_x()));
+    }
+}
+
+#[test]
+fn an_access_beyond_the_shared_memory_that_the_launch_gives() {
+    let launch = |bytes| launch(in_given(), 1, 17).shared(bytes).output("out", 17);
+    assert_eq!(
+        message(&launch(64)),
+        format!(
+            "out of bounds: write of given[16], which has 16 elements, \
+             by thread (16, 0, 0) of block (0, 0, 0) at {}",
+            at("given")
+        )
+    );
+    let finished = run(&launch(1000)).unwrap();
+    assert_eq!(finished.outputs[0], [3.0; 17]);
+    assert_eq!(
+        finished.counts.shared_bytes,
+        2 * 64 * 4,
+        "as much as it uses"
+    );
+}
+
+kernel! {
+    /// A lane writes what another of its warp reads, with a barrier of the warp between or without.
+    pub fn in_warp(out: Out<f32>, barriers: u32) {
+        let i = thread_x();
+        tile().set(i, i as f32); // warp write
+        if barriers == 1 {
+            warp_barrier();
+        }
+        out.set(i, tile().get(i ^ 1)); // warp read
+    }
+}
+
+#[test]
+fn a_barrier_of_a_warp_orders_its_lanes() {
+    let launch = |barriers| launch(in_warp(), 1, 64).output("out", 64).dim(barriers);
+    assert_eq!(
+        message(&launch(0)),
+        format!(
+            "uninitialised: read of tile[1], which nothing wrote, by thread (0, 0, 0) of block (0, 0, 0) at {}",
+            at("warp read")
+        )
+    );
+    assert_eq!(run(&launch(1)).unwrap().outputs[0][6], 7.0);
+}
+
+kernel! {
+    /// Warps read what the other wrote, with no more than a barrier of the warp between.
+    pub fn across_warps(out: Out<f32>) {
+        let i = thread_x();
+        tile().set(i, i as f32); // other warp write
+        warp_barrier();
+        if i >= 32 {
+            out.set(i - 32, tile().get(i - 32)); // other warp read
+        }
+    }
+}
+
+#[test]
+fn a_barrier_of_a_warp_orders_no_other() {
+    assert_eq!(
+        message(&launch(across_warps(), 1, 64).output("out", 32)),
+        format!(
+            "data race on tile[0]: write by thread (0, 0, 0) of block (0, 0, 0) at {}, \
+             then read by thread (32, 0, 0) of block (0, 0, 0) at {}, with no barrier between",
+            at("other warp write"),
+            at("other warp read")
+        )
+    );
+}
+
+kernel! {
+    /// Some lanes take no part in a product.
+    pub fn half_a_product(out: Out<f32>, lanes: u32) {
+        if thread_x() < lanes {
+            let [d, ..] = mma_tf32([1.0; 4], [1.0; 2], [0.0; 4]); // half product
+            out.set(thread_x(), d);
+        }
+    }
+}
+
+#[test]
+fn a_product_in_which_some_lanes_take_no_part() {
+    let run_with = |threads, lanes| {
+        let launch = launch(half_a_product(), 1, threads).output("out", 32);
+        run(&launch.dim(lanes))
+    };
+    assert_eq!(
+        run_with(32, 20).unwrap_err().to_string(),
+        format!(
+            "divergence in block (0, 0, 0): threads 0-19 wait at the tensor-core product at {}; \
+             threads 20-31 never reach it: they returned",
+            at("half product")
+        )
+    );
+    assert!(
+        run_with(20, 20)
+            .unwrap_err()
+            .to_string()
+            .starts_with("lane 20 of a warp or warpgroup of 20 lanes")
+    );
+    assert_eq!(run_with(32, 32).unwrap().outputs[0], [8.0; 32]);
 }
 
 /// Threads that wait are unwound when another thread stops the launch, and the next launch is not disturbed.

@@ -14,7 +14,7 @@ type Quantity = (&'static str, fn(&Entry) -> String);
 
 /// What is shown of each variant, in order.
 #[rustfmt::skip]
-const ROWS: [Quantity; 21] = [
+const ROWS: [Quantity; 22] = [
     ("made from", |e| e.structure.parent.as_deref().map_or("—".into(), |p| format!("`{p}`"))),
     ("blocks", |e| whole(e.structure.blocks)),
     ("threads a block", |e| whole(e.structure.threads)),
@@ -22,6 +22,7 @@ const ROWS: [Quantity; 21] = [
     ("spilled (bytes a thread)", |e| whole(e.resources.spill_bytes.into())),
     ("shared memory a block (bytes)", |e| whole(e.structure.shared_bytes.into())),
     ("fused multiply-adds (operations)", |e| whole(e.structure.multiply_adds)),
+    ("multiply-adds of tensor cores (operations)", |e| whole(e.structure.tensor_multiply_adds)),
     ("shared reads a multiply-add (floats)", |e| some(e.structure.shared_reads_per_multiply_add)),
     ("global reads a multiply-add (values)", |e| some(e.structure.global_reads_per_multiply_add)),
     ("barriers a block", |e| ratio(e.structure.barriers_per_block)),

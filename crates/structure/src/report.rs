@@ -128,7 +128,7 @@ pub fn count(
     inputs.verify(&case.sha256)?;
     let counts = match execute(variant, &inputs) {
         Ok(execution) => execution.counts,
-        Err(reason @ Error::DeviceOnly(_)) => return left_out(reason.to_string()),
+        Err(reason @ Error::DeviceOnly { .. }) => return left_out(reason.to_string()),
         Err(fault) => return Err(fault).with_context(|| variant.id),
     };
     let resources = pins().objects.get(variant.id).copied();

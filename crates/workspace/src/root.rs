@@ -42,6 +42,16 @@ pub fn profile_artifacts(root: &Path, namespace: &str) -> PathBuf {
         .join(format!("{namespace}-kernels-nsys"))
 }
 
+/// `artifacts/<ns>-errors`, errors against FP64.
+pub fn error_artifacts(root: &Path, namespace: &str) -> PathBuf {
+    root.join("artifacts").join(format!("{namespace}-errors"))
+}
+
+/// `target/compiled/<ns>`, what the compilers of PyTorch and Triton made in a run, for its captures.
+pub fn compiled(root: &Path, namespace: &str) -> PathBuf {
+    root.join("target/compiled").join(namespace)
+}
+
 /// `artifacts/<ns>-kernels-ncu`, what the profiler leaves of hardware counters.
 pub fn counter_artifacts(root: &Path, namespace: &str) -> PathBuf {
     root.join("artifacts")

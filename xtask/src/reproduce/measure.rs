@@ -1,7 +1,7 @@
 //! The whole pipeline on this machine's GPU, into a namespace of its own.
 
 use super::Arguments;
-use crate::{programs, python};
+use crate::{ladder, programs, python};
 use anyhow::{Context, bail};
 use mage_evidence::experiment::Experiment;
 use mage_kernels::launch::Gpu;
@@ -24,16 +24,22 @@ pub fn measure(
         mage_workspace::artifacts(root, &namespace),
         mage_workspace::profile_artifacts(root, &namespace),
     ];
-    let counted = mage_workspace::counter_artifacts(root, &namespace);
+    let beside = [
+        mage_workspace::ladder_artifacts(root, &namespace),
+        mage_workspace::counter_artifacts(root, &namespace),
+    ];
     let made = [
         mage_workspace::results(root, &namespace),
+        mage_workspace::ladder_page(root, &namespace),
         mage_workspace::figures(root, &namespace),
         mage_workspace::pages(root, &namespace),
     ];
     // What is measured may be there for one that is resumed; what is made from it is the last thing to appear.
-    let allowed = if arguments.resume { 2 } else { 0 };
-    let new = (!arguments.resume).then_some(&counted);
-    for taken in measured.iter().skip(allowed).chain(new).chain(&made) {
+    let refused = match arguments.resume {
+        true => Vec::new(),
+        false => measured.iter().chain(&beside).collect(),
+    };
+    for taken in refused.into_iter().chain(&made) {
         if taken.exists() {
             bail!(
                 "{}: found a run of this name, expected none; choose another --namespace",
@@ -79,6 +85,8 @@ pub fn measure(
     if steps[1] != Step::Done {
         let mut profile = common(&programs::path("mage-profile")?, steps[1]);
         profile
+            // Most of a capture is the start of its process, which touches no GPU.
+            .args(["--jobs", "8"])
             .arg("--inputs")
             .arg(measured_inputs(root, &namespace))
             .arg("--harness")
@@ -92,8 +100,11 @@ pub fn measure(
             )
         })?;
     }
+    if experiment.ladder.is_some() && !beside[0].exists() {
+        climb(root, &experiment.name, &namespace, &harness, &nsys.path)?;
+    }
     if let Some(ncu) = ncu
-        && !counted.exists()
+        && !beside[1].exists()
     {
         counters(root, experiment, &namespace, &ncu.path, &harness, &python)?;
     }
@@ -101,6 +112,7 @@ pub fn measure(
     mage_export::write(root, &evidence)?;
     let outputs = mage_plot::draw(root, &namespace)?;
     mage_plot::write(root, &outputs)?;
+    ladder::run(root, &namespace, false)?;
     for file in &evidence {
         println!("evidence: {}", file.path.display());
     }
@@ -110,6 +122,32 @@ pub fn measure(
         page(&namespace)
     );
     Ok(namespace)
+}
+
+/// The ladder of kernel variants, of the same inputs and program.
+fn climb(
+    root: &Path,
+    experiment: &str,
+    namespace: &str,
+    harness: &Path,
+    nsys: &Path,
+) -> anyhow::Result<()> {
+    programs::run(
+        Command::new(programs::path("mage-profile")?)
+            .current_dir(root)
+            .args(["ladder", "--experiment", experiment, "--namespace", namespace])
+            .arg("--inputs")
+            .arg(measured_inputs(root, namespace))
+            .arg("--harness")
+            .arg(harness)
+            .arg("--nsys")
+            .arg(nsys),
+    )
+    .with_context(|| {
+        format!(
+            "samples and captures of {namespace} are whole and kept; go on with: mage-profile ladder --experiment {experiment} --namespace {namespace} --inputs artifacts/{namespace}-kernels/inputs, then mage-export --namespace {namespace}, then cargo xtask figures --namespace {namespace}"
+        )
+    })
 }
 
 /// The hardware counters of what was just measured.

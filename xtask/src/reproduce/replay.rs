@@ -1,5 +1,6 @@
 //! Everything that needs no GPU, made again from what is committed and compared byte by byte.
 
+use crate::ladder;
 use anyhow::Context;
 use mage_evidence::experiment::Experiment;
 use mage_harness::{check, cpu};
@@ -18,12 +19,13 @@ pub fn replay(
     println!("inputs:   {files} files generated, each with the SHA-256 that the experiment names");
     let checks = kernels()?;
     println!("kernels:  {checks}");
-    let evidence = mage_export::evidence(root, namespace).with_context(|| {
+    let artifacts = mage_export::Artifacts::read(root, namespace).with_context(|| {
         format!(
             "{namespace} has no whole set of artifacts here; measure it on a machine with a GPU"
         )
     })?;
-    mage_export::measured_as(root, namespace, experiment)?;
+    artifacts.measured_as(root, experiment)?;
+    let evidence = artifacts.evidence()?;
     mage_export::check(root, &evidence)?;
     println!(
         "evidence: {} files exported again from the artifacts, each as committed",
@@ -31,9 +33,10 @@ pub fn replay(
     );
     let outputs = mage_plot::draw(root, namespace)?;
     mage_plot::check(root, &outputs)?;
+    let page = ladder::run(root, namespace, true)?;
     println!(
         "figures:  {} figures, tables and pages drawn again, each as committed",
-        outputs.len()
+        outputs.len() + usize::from(page)
     );
     Ok(checks)
 }

@@ -222,7 +222,19 @@ pub fn bound_of(case: &Case) -> Bound {
         duration_share: most.1 / total,
         because: match (longest, case.kernels.len()) {
             (Some(kernel), 1) => kernel.bound.because.clone(),
-            (Some(kernel), _) => format!("{}: {}", kernel.kernel_name, kernel.bound.because),
+            (Some(kernel), _) => {
+                // The name alone: template arguments and parameters can be lines long.
+                let name = kernel
+                    .kernel_name
+                    .split(['<', '('])
+                    .next()
+                    .unwrap_or_default();
+                format!(
+                    "{}: {}",
+                    name.trim_start_matches("void "),
+                    kernel.bound.because
+                )
+            }
             (None, _) => String::new(),
         },
     }

@@ -498,9 +498,9 @@ impl Kernel {
     }
 }
 
-/// The largest percentage that is believed. Parts of one come from different passes over the same launch, whose
-/// durations differ.
-pub const MAX_PERCENT: f64 = 110.0;
+/// The largest percentage that is believed. Parts of one come from different passes over the same launch: an H200's hit
+/// rate of L2 comes out as up to 125% where nearly everything hits.
+pub const MAX_PERCENT: f64 = 150.0;
 
 fn time(us: f64) -> Result<(), Invalid> {
     if us.is_finite() && us > 0.0 {

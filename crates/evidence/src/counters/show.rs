@@ -29,7 +29,7 @@ impl Counters {
         out += &self.cases_table();
         out += "\nShares are of the limits measured below, in percent; a copy or a kernel that finds its data in a cache can \
             exceed\none. L1 is its data stage, which serves shared memory too. Occupancy is achieved of theoretical, with what \
-            limits it.\nThe stall reason is the largest beside issuing itself.\n\n## Limits\n\n";
+            limits it.\nThe stall reason is the largest beside issuing itself. Parts of a percentage are read in different passes, so that a hit rate\ncan exceed 100.\n\n## Limits\n\n";
         out += &self.limits_table();
         let _ = write!(
             out,

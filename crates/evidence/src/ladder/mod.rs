@@ -7,6 +7,7 @@
 
 mod judge;
 pub mod raw;
+mod show;
 
 pub use judge::{Judged, JudgedStep, Times, judge};
 
@@ -382,23 +383,27 @@ impl OperationLadder {
     }
 
     /// What the verdicts are taken from: each variant with its time of each capture.
-    pub fn times(&self) -> Vec<Times<'_>> {
-        let times = self.steps.iter().map(|step| Times {
-            variant: &step.variant,
-            failed: step.failed.as_deref(),
-            captures_us: step.kernel_time.as_ref().map(|time| &time.captures_us[..]),
-        });
-        times.collect()
+    fn times(&self) -> Vec<Times<'_>> {
+        self.steps.iter().map(Step::times).collect()
     }
 
     /// The second arm of the experiment's variant: its times, and that variant's name.
-    pub fn again_us(&self) -> Option<(&str, &[f64])> {
+    fn again_us(&self) -> Option<(&str, &[f64])> {
         let again = self.again.as_ref()?;
         Some((&self.variant, &again.captures_us))
     }
 }
 
 impl Step {
+    /// What a verdict on it is taken from.
+    pub fn times(&self) -> Times<'_> {
+        Times {
+            variant: &self.variant,
+            failed: self.failed.as_deref(),
+            captures_us: self.kernel_time.as_ref().map(|time| &time.captures_us[..]),
+        }
+    }
+
     fn check(&self, captures: u32, elements: u64) -> Result<(), Invalid> {
         let twin = self.variant.status == Status::Twin;
         let (checked, failed) = (self.check.is_some(), self.failed.is_some());

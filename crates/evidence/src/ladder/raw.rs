@@ -51,7 +51,15 @@ pub struct Run {
     pub target_sha256: String,
 }
 
-/// What the profiled program says of itself: everything but the kernels.
+/// The line that the profiled program ends with.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Answers {
+    /// One for each operation, in the order in which they were called.
+    pub answers: Vec<Answer>,
+}
+
+/// What the profiled program says of one operation: everything but the kernels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Answer {
@@ -95,7 +103,7 @@ pub struct Called {
     pub failed: Option<String>,
 }
 
-/// One capture of one operation.
+/// One operation in one capture, which holds all of them one after the other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Capture {

@@ -60,8 +60,10 @@ pub const COUNTERS: &str = "structure-";
 pub fn namespace_of(directory: &str) -> Option<&str> {
     directory
         .strip_suffix("-kernels-nsys")
+        .or_else(|| directory.strip_suffix("-errors"))
         .or_else(|| directory.strip_suffix("-kernels-ncu"))
         .or_else(|| directory.strip_suffix("-kernels"))
+        .or_else(|| directory.strip_suffix("-ladder"))
 }
 
 /// Finds what lies beside the namespaces.
@@ -79,7 +81,7 @@ pub fn beside(root: &Path, report: &mut Report) -> anyhow::Result<()> {
             report.add(
                 Kind::Extra,
                 path,
-                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-kernels-ncu), no study's (calibration-*) and no counters (structure-*), expected none; remove it",
+                "found something that is no namespace's artifacts (<ns>-kernels, <ns>-kernels-nsys, <ns>-kernels-ncu, <ns>-ladder, <ns>-errors), no study's (calibration-*) and no counters (structure-*), expected none; remove it",
             );
         }
     }
@@ -107,13 +109,22 @@ pub fn account(
         (&places.results_file, &places.events),
         (&places.profiles_file, &places.captures),
     ];
-    // Counters may be absent, but not one without the other.
-    if root.join(&places.counters_file).exists() || root.join(&places.counted).exists() {
-        pairs.push((&places.counters_file, &places.counted));
+    // Counters, a ladder and errors may be absent, but not the evidence without the artifacts, nor they without it.
+    for (evidence, artifacts) in [
+        (&places.counters_file, &places.counted),
+        (&places.ladder_file, &places.ladder),
+        (&places.errors_file, &places.errors),
+    ] {
+        if root.join(evidence).exists() || root.join(artifacts).exists() {
+            pairs.push((evidence, artifacts));
+        }
     }
     let known: Vec<&PathBuf> = pairs.iter().map(|(evidence, _)| *evidence).collect();
     for (evidence, artifacts) in pairs {
-        let hashes = "/provenance/artifacts_sha256";
+        let hashes = match evidence == &places.errors_file {
+            true => "/artifacts_sha256",
+            false => "/provenance/artifacts_sha256",
+        };
         artifacts_of(root, evidence, hashes, artifacts, &mut read, proved, report)?;
     }
     if let Some(directory) = places.results_file.parent() {
@@ -341,6 +352,8 @@ mod tests {
     fn artifact_directories_name_their_namespace() {
         assert_eq!(namespace_of("mage-001-kernels"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels-nsys"), Some("mage-001"));
+        assert_eq!(namespace_of("mage-001-ladder"), Some("mage-001"));
+        assert_eq!(namespace_of("mage-001-errors"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels-ncu"), Some("mage-001"));
         assert_eq!(namespace_of("mage-001-kernels.partial"), None);
         assert_eq!(namespace_of("notes"), None);

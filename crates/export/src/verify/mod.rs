@@ -11,6 +11,7 @@ mod beside;
 mod counters_again;
 mod files;
 mod finding;
+mod ladder;
 mod numbers;
 mod provenance;
 mod sources;
@@ -18,7 +19,7 @@ mod sources;
 pub use finding::{Finding, Kind};
 
 use mage_evidence::experiment::check_name;
-use mage_evidence::{counters, profiles, results, store};
+use mage_evidence::{counters, ladder as ladder_file, profiles, results, store};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -167,8 +168,13 @@ fn verify_into(root: &Path, namespaces: &[String], report: &mut Report) -> anyho
 struct Places {
     events: PathBuf,
     captures: PathBuf,
+    /// What a ladder run leaves; it, and the evidence of it, need not be there.
+    ladder: PathBuf,
     results_file: PathBuf,
     profiles_file: PathBuf,
+    ladder_file: PathBuf,
+    errors: PathBuf,
+    errors_file: PathBuf,
     /// Where a namespace has counters, which it need not have.
     counted: PathBuf,
     counters_file: PathBuf,
@@ -181,8 +187,12 @@ impl Places {
         Self {
             events: mage_workspace::artifacts(here, namespace),
             captures: mage_workspace::profile_artifacts(here, namespace),
+            ladder: mage_workspace::ladder_artifacts(here, namespace),
             results_file: results.join(results::FILE),
             profiles_file: results.join(profiles::FILE),
+            ladder_file: results.join(ladder_file::FILE),
+            errors: mage_workspace::error_artifacts(here, namespace),
+            errors_file: results.join(mage_evidence::errors::FILE),
             counted: mage_workspace::counter_artifacts(here, namespace),
             counters_file: results.join(counters::FILE),
         }
@@ -198,6 +208,7 @@ fn one(root: &Path, namespace: &str, report: &mut Report) -> anyhow::Result<()> 
     let hint = "run mage-export, or restore the file";
     again(root, made, &places.events, hint, &read, &mut proved, report);
     numbers::check(&places, &read, &mut proved, report);
+    ladder::numbers(&places, &read, &mut proved, report);
     counters_again::check(&places, &read, &mut proved, report);
     // What the evidence says of itself is worth reading only where it is whole.
     if report.findings.len() == before {
@@ -234,6 +245,12 @@ fn again(
     };
     for file in files {
         let Ok(found) = store::read_bytes(&root.join(&file.path)) else {
+            // The evidence itself has been reported as missing; what is made beside it has not.
+            if !file.path.starts_with(RESULTS) {
+                let text =
+                    "found no such file, expected it as the artifacts give it; run mage-export";
+                report.add(Kind::Missing, file.path, text);
+            }
             continue;
         };
         // A changed artifact has another hash in the text made again; what is left is the evidence's own.

@@ -58,8 +58,10 @@ pub(super) struct Check<'a> {
     file: &'a Path,
     wrong: Vec<(Kind, String)>,
     numbers: usize,
-    checks: usize,
-    kernels: usize,
+    /// Full-output checks that passed.
+    pub(super) checks: usize,
+    /// Captured kernels.
+    pub(super) kernels: usize,
 }
 
 impl<'a> Check<'a> {
@@ -87,6 +89,11 @@ impl<'a> Check<'a> {
         proved.kernels += self.kernels;
     }
 
+    /// Something that is wrong.
+    pub(super) fn wrong(&mut self, kind: Kind, text: String) {
+        self.wrong.push((kind, text));
+    }
+
     /// Two values that have to be the same JSON.
     pub(super) fn same(&mut self, field: &str, found: &Value, expected: &Value) {
         self.numbers += 1;
@@ -100,10 +107,13 @@ impl<'a> Check<'a> {
 
     /// A computed number.
     pub(super) fn number(&mut self, field: &str, found: &Value, expected: f64) {
+        self.within(field, found, expected, ROUNDING * expected.abs());
+    }
+
+    /// A computed number that may differ by so much.
+    pub(super) fn within(&mut self, field: &str, found: &Value, expected: f64, by: f64) {
         self.numbers += 1;
-        let close = found
-            .as_f64()
-            .is_some_and(|f| (f - expected).abs() <= ROUNDING * expected.abs());
+        let close = found.as_f64().is_some_and(|f| (f - expected).abs() <= by);
         if !close || !expected.is_finite() {
             self.wrong.push((
                 Kind::Number,
@@ -141,6 +151,7 @@ impl<'a> Check<'a> {
         let operations = items(&results["results"]);
         self.count("results", operations.len(), items(&run["operations"]).len());
         let mut checks = 0;
+        let mut absent = 0;
         for (i, operation) in operations.iter().enumerate() {
             let name = operation["op"].as_str().unwrap_or_default();
             let path = places.events.join(format!("samples/{name}.json"));
@@ -158,13 +169,48 @@ impl<'a> Check<'a> {
                 &operation["input_hashes"]["sha256"],
                 &samples["input_sha256"],
             );
+            let reasons = or_empty(&samples["unavailable"]);
+            absent += reasons.as_object().map_or(0, serde_json::Map::len);
+            let field = format!("{place}.unavailable");
+            self.same(&field, &or_empty(&operation["unavailable"]), &reasons);
+            self.choices(&place, operation, samples);
             checks += self.rounds(&place, operation, samples, run);
         }
         let implementations = items(&run["implementations"]).len();
         let rounds = protocol["rounds"].as_u64().unwrap_or(0) as usize;
-        let expected = operations.len() * implementations * rounds;
+        let expected = (operations.len() * implementations).saturating_sub(absent) * rounds;
         self.count("full-output checks that passed", checks, expected);
         self.checks += checks;
+    }
+
+    /// What was chosen, and how many candidates the artifact counts.
+    fn choices(&mut self, place: &str, operation: &Value, samples: &Value) {
+        let (shown, raw) = (
+            or_empty(&operation["choices"]),
+            or_empty(&samples["choices"]),
+        );
+        let names = |value: &Value| -> Vec<String> {
+            let fields = value.as_object();
+            fields.iter().flat_map(|f| f.keys().cloned()).collect()
+        };
+        let field = format!("{place}.choices");
+        self.same(&field, &names(&shown).into(), &names(&raw).into());
+        for name in names(&raw) {
+            let (shown, raw) = (&shown[&name], &raw[&name]);
+            let field = |of: &str| format!("{field}.{name}.{of}");
+            for same in ["config", "how"] {
+                self.same(&field(same), &shown[same], &raw[same]);
+            }
+            let candidates = items(&raw["candidates"]);
+            let passing = candidates.iter().filter(|c| c["outcome"] == "passes");
+            for (of, count) in [
+                ("candidates", candidates.len()),
+                ("passing", passing.count()),
+            ] {
+                let found = shown[of].as_u64().unwrap_or(0) as usize;
+                self.count(&field(of), found, count);
+            }
+        }
     }
 
     /// The rounds of one operation; how many of its checks passed.
@@ -307,7 +353,17 @@ impl<'a> Check<'a> {
         let each = profile["captures"].as_u64().unwrap_or(0) as usize;
         self.count("captures", captures.len(), cases.len() * each);
         if let Some(run) = read.get(&places.events.join("run.json")) {
-            let expected = items(&run["operations"]).len() * items(&run["implementations"]).len();
+            let operations = items(&run["operations"]);
+            let absent: usize = operations
+                .iter()
+                .filter_map(|op| {
+                    let path = format!("samples/{}.json", op.as_str()?);
+                    let reasons = &read.get(&places.events.join(path))?["unavailable"];
+                    Some(reasons.as_object()?.len())
+                })
+                .sum();
+            let all = operations.len() * items(&run["implementations"]).len();
+            let expected = all.saturating_sub(absent);
             self.count("cases with captures", cases.len(), expected);
         }
     }
@@ -327,6 +383,7 @@ impl<'a> Check<'a> {
             &capture["requested_iterations"],
             &raw["requested_iterations"],
         );
+        self.same(&field("config"), &capture["config"], &raw["config"]);
         let iterations = raw["requested_iterations"].as_u64().unwrap_or(0);
         let launches = capture["launches"].as_u64().unwrap_or(0);
         self.count(
@@ -383,6 +440,14 @@ impl<'a> Check<'a> {
     }
 }
 
+/// A map that is left out where it is empty.
+fn or_empty(value: &Value) -> Value {
+    match value {
+        Value::Null => Value::Object(serde_json::Map::new()),
+        value => value.clone(),
+    }
+}
+
 pub(super) fn items(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
@@ -395,7 +460,7 @@ fn numbers(value: &Value) -> Vec<f64> {
 }
 
 /// Microseconds, summed in whole femtoseconds, in which order does not matter.
-fn mean(values: &[f64]) -> f64 {
+pub(super) fn mean(values: &[f64]) -> f64 {
     let femtoseconds: i128 = values.iter().map(|v| (v * 1e9).round() as i128).sum();
     femtoseconds as f64 / 1e9 / values.len() as f64
 }

@@ -2,7 +2,7 @@
 //! was measured is what the experiment asks for.
 
 use super::files::{is_outside, walk};
-use super::{Kind, Places, Proved, Report, sources};
+use super::{Kind, Places, Proved, Report, ladder, sources};
 use mage_evidence::artifact::Capture;
 use mage_evidence::counters::Counters;
 use mage_evidence::counters::artifact::{SESSION_FILE, Session};
@@ -47,6 +47,7 @@ pub fn check(
     agree(places, &results, of_results, report);
     specification(root, places, &results, of_results, report)?;
     commands(root, places, of_results, &of_profiles.command, report)?;
+    ladder::provenance(root, places, &of_results.device, report)?;
     inputs(root, places, &results, proved, report)?;
     let file = &places.results_file;
     let sources = &results.source_sha256;
@@ -217,7 +218,11 @@ fn specification(
         let excused = results
             .excluded
             .iter()
-            .any(|e| e.starts_with(&format!("{name}:")));
+            .any(|e| e.starts_with(&format!("{name}:")))
+            || results
+                .results
+                .iter()
+                .all(|op| op.unavailable.contains_key(name));
         if !there && !excused {
             report.add(
                 Kind::Count,
@@ -225,6 +230,13 @@ fn specification(
                 format!("results: found no {name}, expected it, or a reason in excluded"),
             );
         }
+    }
+    let there = root.join(&places.ladder_file).exists();
+    if spec.ladder.is_some() && !there {
+        report.notes.push(format!(
+            "{}: not there, although the experiment asks for a ladder",
+            places.ladder_file.display()
+        ));
     }
     let asked = spec.protocol;
     let found = (
@@ -276,7 +288,7 @@ fn commands(
 }
 
 /// Whether a word of a command line is, or ends in, an absolute path or one that leaves the tree.
-fn names_a_place(word: &str) -> bool {
+pub(super) fn names_a_place(word: &str) -> bool {
     let value = match word.split_once('=') {
         Some((flag, value)) if flag.starts_with('-') => value,
         _ => word,

@@ -1,14 +1,18 @@
 """Command line: `python -m mage_worker serve` and `python -m mage_worker capture ...`."""
 
 import argparse
+import fcntl
+import json
 import sys
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-from . import stdio
+from . import environment, implementations, stdio
 from .capture import capture
-from .errors import WorkerError
+from .errors import Unavailable, WorkerError
 from .implementations import MODULES
 from .operations import DIM_NAMES
 from .serve import cuda_session, serve
@@ -20,16 +24,20 @@ def main() -> int:
     replies = stdio.claim_stdout()
     if arguments.command == "serve":
         return serve(stdio.claim_stdin(), replies)
-    capture(
-        cuda_session(),
-        arguments.operation,
-        arguments.dims,
-        arguments.implementation,
-        arguments.inputs,
-        arguments.iterations,
-        arguments.warmup,
-    )
-    replies.write(b"{}\n")
+    environment.require_packages()
+    implementations.module(arguments.implementation).imports()
+    with turn(arguments.lock):
+        capture(
+            cuda_session(),
+            arguments.operation,
+            arguments.dims,
+            arguments.implementation,
+            arguments.inputs,
+            arguments.iterations,
+            arguments.warmup,
+            arguments.config,
+        )
+    replies.write(json.dumps({} if arguments.config is None else {"config": arguments.config}).encode() + b"\n")
     replies.flush()
     return 0
 
@@ -46,7 +54,33 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--inputs", required=True, type=Path, help="directory with the operation's files")
     one.add_argument("--iterations", required=True, type=at_least(1), help="calls inside the range")
     one.add_argument("--warmup", required=True, type=at_least(0), help="calls before the range opens")
+    one.add_argument("--config", type=config, help="what the run chose, as JSON, for those that choose")
+    one.add_argument(
+        "--lock", type=Path, help="file whose lock is held from before the GPU is touched to after the range"
+    )
     return top
+
+
+@contextmanager
+def turn(lock: Path | None) -> Iterator[None]:
+    """Holds the lock of a file inside the block: of captures that start side by side, one at a time uses the GPU."""
+    if lock is None:
+        yield
+        return
+    with lock.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def config(text: str) -> dict[str, Any]:
+    """A JSON object."""
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError(f"found {text!r}, expected a JSON object")
+    return value
 
 
 def dims(text: str) -> tuple[int, ...]:
@@ -71,7 +105,7 @@ def at_least(least: int) -> Callable[[str], int]:
 if __name__ == "__main__":
     try:
         status = main()
-    except WorkerError as error:
+    except (WorkerError, Unavailable) as error:
         print(f"mage_worker: error: {error}", file=sys.stderr)
         status = 1
     except KeyboardInterrupt:

@@ -1,8 +1,9 @@
 """One capture for Nsight Systems: a range that holds N calls and nothing else."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from .implementations import Request
 from .timing import no_garbage_collection
 
 if TYPE_CHECKING:
@@ -17,14 +18,17 @@ def capture(
     inputs: Path,
     iterations: int,
     warmup: int,
+    config: dict[str, Any] | None = None,
 ) -> None:
     """Loads, prepares and warms up outside the range, then makes `iterations` calls inside it.
+
+    `config` is what the run chose, where the implementation chooses: the capture runs that and tunes nothing.
 
     The CUDA profiler API opens and closes the range; each call stands in an NVTX range
     `mage:<operation>:<implementation>:<iteration from 0>`.
     """
     session.load(operation, dims, inputs)
-    session.prepare(implementation)
+    session.prepare(implementation, Request(config=config))
     call = session.prepared(implementation).call
     device = session.device
     names = [f"mage:{operation}:{implementation}:{iteration}" for iteration in range(iterations)]

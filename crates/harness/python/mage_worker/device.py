@@ -2,7 +2,9 @@
 
 import ctypes
 import os
+import statistics
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -83,6 +85,23 @@ class Cuda:
         torch.cuda.synchronize()
         if filled == 0:
             raise WorkerError("caching allocator: found no free block to poison, expected that of the call before")
+
+    def call_us(self, call: Callable[[], Any], calls: int = 50, replays: int = 15) -> float:
+        """Median over `replays` of the device time of one of `calls` calls back to back in a CUDA graph."""
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(calls):
+                call()
+        graph.replay()
+        start, end = self.event(), self.event()
+        times = []
+        for _ in range(replays):
+            start.record()
+            graph.replay()
+            end.record()
+            end.synchronize()
+            times.append(start.elapsed_time(end) * 1000.0 / calls)
+        return statistics.median(times)
 
     def profiler_start(self) -> None:
         """Opens the capture range: `cudaProfilerStart`."""

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from . import environment
-from .errors import WorkerError
+from . import environment, implementations
+from .errors import Unavailable, WorkerError
 
 if TYPE_CHECKING:
     from .session import Session
@@ -65,8 +65,15 @@ def _load(session: "Session", request: Request) -> Reply:
 
 
 def _prepare(session: "Session", request: Request) -> Reply:
-    session.prepare(_text(request, "implementation"))
-    return {}
+    """`choice` where there was something to choose; `unavailable`, the reason, where it does not run here."""
+    how = implementations.Request(
+        **{name: request[name] for name in ("rtol", "atol", "config") if request.get(name) is not None}
+    )
+    try:
+        choice = session.prepare(_text(request, "implementation"), how)
+    except Unavailable as reason:
+        return {"unavailable": str(reason)}
+    return {} if choice is None else {"choice": choice}
 
 
 def _check(session: "Session", request: Request) -> Reply:

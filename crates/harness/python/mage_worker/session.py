@@ -34,14 +34,15 @@ class Session:
         self._inputs = inputs.load(operation, dims, directory, self.device.name)
         self.device.synchronize()
 
-    def prepare(self, implementation: str) -> None:
-        """Compiles and allocates what `implementation` needs, and calls it once."""
+    def prepare(self, implementation: str, request: implementations.Request | None = None) -> dict[str, Any] | None:
+        """Compiles, chooses and allocates what `implementation` needs, and calls it once; returns the choice."""
         module = implementations.module(implementation)
         self._prepared.pop(implementation, None)
-        prepared = module.prepare(self.loaded, self.device)
+        prepared = module.prepare(self.loaded, self.device, request or implementations.Request())
         prepared.call()
         self.device.synchronize()
         self._prepared[implementation] = prepared
+        return prepared.choice
 
     def check(self, implementation: str, path: Path) -> int:
         """Writes the output of one call, made into poisoned memory; returns its number of elements."""

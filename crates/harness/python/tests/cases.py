@@ -73,6 +73,7 @@ SMALL = [
     Case("matmul", (17, 19, 23)),
     Case("matmul", (1, 1, 1)),
     Case("matmul", (33, 65, 40)),
+    Case("matmul", (33, 72, 40)),
     Case("gelu", (3, 257)),
     Case("gelu", (1, 1)),
     Case("layernorm", (3, 257)),

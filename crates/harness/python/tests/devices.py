@@ -61,6 +61,11 @@ class Cpu:
     def poison_free_memory(self) -> None:
         self.log.append("poison")
 
+    def call_us(self, call) -> float:
+        start = time.perf_counter()
+        call()
+        return (time.perf_counter() - start) * 1e6
+
     def profiler_start(self) -> None:
         self.log.append("start")
 

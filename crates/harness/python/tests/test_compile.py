@@ -38,12 +38,59 @@ for kernel, types, tiles in KERNELS:
             print(kernel.fn.__name__, label, capability, built.metadata.shared)
 """
 
+TUNED = """
+import sys
+import torch, triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from mage_worker.implementations.triton_tuned import OPERATIONS
+from mage_worker.inputs import Inputs
+from mage_worker.operations import input_files, output_shape
+sys.path.insert(0, "tests")  # by itself: the package would switch Triton to its interpreter
+from cases import FULL
+
+TYPES = {torch.float32: "*fp32", torch.bfloat16: "*bf16", torch.int32: "*i32"}
+for case in FULL:
+    kernels, dims = OPERATIONS[case.operation], case.dims
+    tensors = {
+        file.name: torch.empty(file.shape, dtype=torch.float32 if file.element == "f32" else torch.int32)
+        for file in input_files(case.operation, dims)
+    }
+    output = torch.empty(output_shape(case.operation, dims))
+    first = {}
+    for config in kernels.candidates(dims):
+        if not config.get("boxes"):  # a tensor map is made on a GPU
+            first.setdefault((config["form"], config.get("precision"), config.get("parts", 1) > 1), config)
+    for config in first.values():
+        for launch in kernels.launches(Inputs(case.operation, dims, tensors), output, config):
+            names, signature, attrs = launch.kernel.arg_names, {}, {}
+            for index, (name, value) in enumerate(zip(names, launch.arguments)):
+                signature[name] = TYPES[value.dtype] if isinstance(value, torch.Tensor) else "i32"
+                if isinstance(value, torch.Tensor) or value % 16 == 0:
+                    attrs[(index,)] = [["tt.divisibility", 16]]
+            signature |= {name: "constexpr" for name in launch.constants}
+            source = ASTSource(launch.kernel, signature, launch.constants, attrs)
+            options = {"num_warps": launch.warps, "num_stages": launch.stages}
+            built = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
+            assert built.asm["cubin"] and built.metadata.shared <= 227 * 1024, (config, built.metadata.shared)
+        print(case.operation, config["form"])
+"""
+
 
 class Compile(unittest.TestCase):
-    def test_kernels_compile_without_tf32(self) -> None:
+    def compiled(self, program: str) -> list[str]:
+        """The lines that `program` prints."""
         environment = {name: value for name, value in os.environ.items() if name != "TRITON_INTERPRET"}
         run = subprocess.run(
-            [sys.executable, "-c", COMPILE], capture_output=True, text=True, timeout=600, cwd=ROOT, env=environment
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=600, cwd=ROOT, env=environment
         )
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertEqual(len(run.stdout.splitlines()), 5 * 3 * 3)
+        return run.stdout.splitlines()
+
+    def test_kernels_compile_without_tf32(self) -> None:
+        self.assertEqual(len(self.compiled(COMPILE)), 5 * 3 * 3)
+
+    def test_every_form_of_the_tuned_kernels_compiles_for_hopper(self) -> None:
+        forms = {"matmul direct", "matmul split", "gelu flat", "gelu columns", "layernorm one", "layernorm three"}
+        forms |= {"triangle broadcast", "triangle batched", "triangle split", "neighbor edges", "neighbor nodes"}
+        self.assertEqual(set(self.compiled(TUNED)), forms)

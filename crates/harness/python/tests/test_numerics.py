@@ -1,4 +1,4 @@
-"""Both implementations against float64, through the session as the harness drives it."""
+"""All implementations against float64, through the session as the harness drives it."""
 
 import tempfile
 import unittest
@@ -6,6 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from mage_worker import tuned_kernels
+from mage_worker.errors import Unavailable
+from mage_worker.implementations import Request
+from mage_worker.implementations.triton_tuned import OPERATIONS
 from mage_worker.session import Session
 
 from . import ON_CUDA
@@ -13,6 +17,19 @@ from .cases import FULL, SMALL, Case
 from .devices import device_under_test
 
 TOLERANCE = 1e-4
+
+
+def forms(case: Case) -> list[tuned_kernels.Config]:
+    """The smallest configuration of each form and precision that may pass, and one that cuts k into parts."""
+    size = {"matmul": "mnk", "triangle": "ijck"}.get(case.operation, "")
+    found: dict[tuple, tuned_kernels.Config] = {}
+    for config in OPERATIONS[case.operation].candidates(case.dims):
+        key = (config["form"], config.get("precision"), config.get("parts"), config.get("boxes"))
+        if key not in found or sum(config[name] for name in size) < sum(found[key][name] for name in size):
+            found[key] = config
+    # TF32 alone misses the tolerance; the interpreter knows no BF16 products, and makes all products in FP32 anyway.
+    untried = ("tf32",) if ON_CUDA else ("tf32", "bf16x3", "bf16x6")
+    return [config for config in found.values() if config.get("precision") not in untried]
 
 
 class Numerics(unittest.TestCase):
@@ -28,6 +45,21 @@ class Numerics(unittest.TestCase):
                 with self.subTest(case=case, implementation=implementation):
                     self.check(case, implementation)
 
+    def test_every_form_of_the_tuned_kernels(self) -> None:
+        for case in SMALL:
+            for config in forms(case):
+                with self.subTest(case=case, config=config):
+                    self.check(case, "triton-tuned", Request(config=config))
+
+    def test_cusparse_computes_neighbor_and_says_so_of_the_others(self) -> None:
+        for case in SMALL:
+            with self.subTest(case=case):
+                if case.operation == "neighbor":
+                    self.check(case, "cusparse")
+                else:
+                    with self.assertRaisesRegex(Unavailable, "neighbor alone"):
+                        self.check(case, "cusparse")
+
     @unittest.skipUnless(ON_CUDA, "needs a GPU: the interpreter is too slow")
     def test_full_shapes(self) -> None:
         for case in FULL:
@@ -42,11 +74,11 @@ class Numerics(unittest.TestCase):
                 with self.subTest(constant=constant, implementation=implementation):
                     self.check(case, implementation)
 
-    def check(self, case: Case, implementation: str) -> None:
+    def check(self, case: Case, implementation: str, request: Request | None = None) -> None:
         directory = case.write(self.directory / "inputs")
         self.session.load(case.operation, case.dims, directory)
         before = self.session.verify_inputs()
-        self.session.prepare(implementation)
+        self.session.prepare(implementation, request)
         path = self.directory / "output.bin"
         elements = self.session.check(implementation, path)
         expected = case.reference()
@@ -65,7 +97,7 @@ class Poison(unittest.TestCase):
             case = Case("gelu", (3, 257))
             device = device_under_test()
             loaded = inputs.load(case.operation, case.dims, case.write(Path(name)), device.name)
-            prepared = implementations.module("triton").prepare(loaded, device)
+            prepared = implementations.module("triton").prepare(loaded, device, Request())
             output = prepared.call()
             self.assertFalse(output.isnan().any())
             prepared.poison()

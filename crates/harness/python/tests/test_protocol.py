@@ -108,7 +108,7 @@ class Protocol(unittest.TestCase):
                 ({"do": "dance"}, "do: found 'dance'"),
                 ({"do": "measure", "implementation": "python", "warmup": -1, "iterations": 1}, "warmup: found -1"),
                 ({"do": "measure", "implementation": "python", "warmup": 1, "iterations": 0}, "iterations: found 0"),
-                ({"do": "prepare", "implementation": "cobol"}, "found 'cobol', expected one of python, triton"),
+                ({"do": "prepare", "implementation": "cobol"}, "found 'cobol', expected one of python, torch"),
                 ({"do": "prepare", "implementation": "python"}, "expected a load before"),
                 ({"do": "check", "implementation": "python", "output": "o"}, "'python' not prepared"),
                 ({"do": "load", "operation": "gelu", "dims": "3,257", "inputs": name}, "dims: found '3,257'"),

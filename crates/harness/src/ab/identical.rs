@@ -40,7 +40,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
     interrupt::install()?;
     let experiment = load(root, &arguments.experiment)?;
     let build = mage_workspace::build(root, bench::objects_sha256())?;
-    bench::built_from(&build)?;
+    bench::built_from(root)?;
     let gpu = Gpu::open()?;
     let monitor = NvmlMonitor::open(&gpu)?;
     let mut sessions = Vec::new();

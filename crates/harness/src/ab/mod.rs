@@ -6,7 +6,7 @@
 pub mod identical;
 pub mod verb;
 
-use crate::implementation::Implementation;
+use crate::implementation::{Implementation, Load, Loaded};
 use crate::interrupt;
 use crate::monitor::Monitor;
 use crate::verify::{self, Expected};
@@ -102,8 +102,16 @@ pub fn measure(
     };
     for (i, arm) in arms.iter_mut().enumerate() {
         let side = &plan.sides[side_of(i)];
-        arm.load(inputs, plan.directory, side.variant)
-            .with_context(|| side.name.clone())?;
+        let load = Load {
+            inputs,
+            directory: plan.directory,
+            variant: side.variant,
+            tolerance: plan.tolerance,
+            config: None,
+        };
+        if let Loaded::Unavailable(reason) = arm.load(&load).with_context(|| side.name.clone())? {
+            bail!("{}: {reason}", side.name);
+        }
         let runs = arm.kernel().unwrap_or_default();
         if runs != side.variant {
             bail!(

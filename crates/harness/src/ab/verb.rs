@@ -148,7 +148,7 @@ fn compare(root: &Path, arguments: &Arguments, sides: [Side; 2]) -> anyhow::Resu
     interrupt::install()?;
     let started = mage_workspace::now();
     let build = mage_workspace::build(root, bench::objects_sha256())?;
-    bench::built_from(&build)?;
+    bench::built_from(root)?;
     let (inputs, tolerance) = inputs(root, arguments)?;
     let gpu = Gpu::open().context("two variants are compared on a machine with an NVIDIA GPU")?;
     let monitor = NvmlMonitor::open(&gpu)?;
@@ -271,7 +271,7 @@ fn arms(
             _ => "rust".to_string(),
         })
         .into();
-    let (implementations, python) = bench::implementations(root, gpu, &names, python)?;
+    let (implementations, python) = bench::implementations(root, gpu, &names, python, None)?;
     let arms = implementations.try_into();
     let arms = arms.map_err(|_| anyhow::anyhow!("an implementation a name"))?;
     Ok((arms, python))

@@ -30,7 +30,7 @@ pub(super) enum Left {
     /// It ended before it measured anything.
     Nothing,
     /// Some of its operations.
-    Begun(Begun),
+    Begun(Box<Begun>),
     /// Everything: it ended between its record and its name.
     Whole,
 }
@@ -102,10 +102,10 @@ pub(super) fn read(plan: &Plan, bench: &Bench, directory: &Path) -> anyhow::Resu
         command: plan.command.clone(),
         kept: measured.iter().map(Operation::to_string).collect(),
     });
-    Ok(Left::Begun(Begun {
+    Ok(Left::Begun(Box::new(Begun {
         run,
         whole: measured,
-    }))
+    })))
 }
 
 /// Removes what cut writes and the inputs left; the operations that have samples, in the order of the plan.

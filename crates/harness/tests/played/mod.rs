@@ -4,10 +4,11 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use mage_evidence::artifact::{Build, Device, GpuState, SourceTree, TreeState};
+use mage_evidence::choice::Choice;
 use mage_evidence::experiment::{Case, Experiment, Protocol, Tolerance, Words};
 use mage_evidence::operation::Operation;
 use mage_harness::run::{Bench, Plan};
-use mage_harness::{Implementation, Monitor};
+use mage_harness::{Implementation, Load, Loaded, Monitor};
 use mage_kernels::inputs::{Inputs, generate};
 use mage_kernels::reference::reference;
 use std::cell::RefCell;
@@ -26,6 +27,8 @@ pub enum Fault {
     Wrong,
     /// Writes to its inputs.
     WritesInputs,
+    /// Does not run one of the operations.
+    Unavailable,
     /// Gives one sample too few.
     LosesSample,
     /// Gives a sample of zero.
@@ -49,13 +52,22 @@ impl Implementation for Played {
         self.name
     }
 
-    fn load(&mut self, inputs: &Inputs, directory: &Path, _: &str) -> anyhow::Result<()> {
+    fn load(&mut self, load: &Load<'_>) -> anyhow::Result<Loaded> {
         assert!(
-            directory.join("a.bin").is_file(),
+            load.directory.join("a.bin").is_file(),
             "inputs are written before they are loaded"
         );
-        self.inputs = Some(inputs.clone());
-        Ok(())
+        self.inputs = Some(load.inputs.clone());
+        if self.fault == Fault::Unavailable && load.inputs.operation == Operation::Neighbor {
+            return Ok(Loaded::Unavailable("no routine for it".into()));
+        }
+        let config = serde_json::from_str(r#"{"tile": 2}"#)?;
+        let choice = (self.name == "triton").then_some(Choice {
+            config,
+            how: None,
+            candidates: Vec::new(),
+        });
+        Ok(Loaded::Ready(choice))
     }
 
     fn kernel(&self) -> Option<&str> {
@@ -158,6 +170,7 @@ pub fn plan(output: &Path) -> Plan {
             seed: 7,
             implementations,
             protocol,
+            ladder: None,
             tolerance: Tolerance {
                 rtol: 1e-4,
                 atol: 1e-4,

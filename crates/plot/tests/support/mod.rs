@@ -156,6 +156,8 @@ pub fn evidence(
             seed: 20_260_910,
             sha256: BTreeMap::new(),
         },
+        unavailable: BTreeMap::new(),
+        choices: BTreeMap::new(),
         rounds: (0..ROUNDS)
             .map(|round| RoundResults {
                 index: round + 1,
@@ -281,6 +283,7 @@ fn capture(op: Operation, name: &str, v: &Values, index: u32, of: u32) -> Captur
         session_id: format!("{op}-{name}-{}", index + 1),
         report_dir: format!("captures/{op}-{index}.json"),
         status: "passed".to_string(),
+        config: None,
         notes: Vec::new(),
         kernel_time_us: None,
         kernel_metrics: vec![row; (v.launches * iterations) as usize],

@@ -5,10 +5,13 @@ use super::session::{self, CounterError, OPTIONS, Read, Request};
 use crate::answer;
 use crate::error::Error;
 use crate::ncu::{self, Ncu};
-use crate::run::{absolute, cases, check_harness, check_inputs, implementations, interpreter};
+use crate::run::{
+    absolute, cases, check_harness, check_inputs, implementations, interpreter, samples,
+};
 use crate::text;
 use mage_evidence::Invalid;
 use mage_evidence::artifact::Build;
+use mage_evidence::choice::Config;
 use mage_evidence::counters::artifact::{
     CALL_SCHEMA, CALLS, Call, Launch, Metric, PROBES_FILE, PROBES_SCHEMA, Plan, ProbeLaunch,
     Probes, SESSION_FILE, SESSION_SCHEMA, Session,
@@ -18,7 +21,9 @@ use mage_evidence::experiment::{Case, Experiment, check_name};
 use mage_evidence::hash::sha256_hex;
 use mage_evidence::operation::Operation;
 use mage_evidence::store;
-use mage_workspace::{NewDirectory, counter_artifacts, discard, now, profile_artifacts};
+use mage_workspace::{
+    NewDirectory, artifacts, compiled, counter_artifacts, discard, now, profile_artifacts,
+};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -194,7 +199,7 @@ struct Bench<'a> {
     directory: PathBuf,
     implementations: Vec<String>,
     warmup: u32,
-    steps: Vec<(Case, String)>,
+    steps: Vec<(Case, String, Option<Config>)>,
 }
 
 impl<'a> Bench<'a> {
@@ -213,13 +218,19 @@ impl<'a> Bench<'a> {
         let implementations = implementations(&experiment, options.implementations.as_deref())?;
         check_inputs(&options.inputs, &experiment)?;
         check_harness(&options.harness)?;
-        let steps = cases
-            .iter()
-            .flat_map(|case| {
-                let of_case = |name: &String| (case.clone(), name.clone());
-                implementations.iter().map(of_case)
-            })
-            .collect();
+        let mut steps = Vec::new();
+        for case in &cases {
+            let samples = samples(&artifacts(root, &namespace), case)?;
+            let names = match &samples {
+                Some(samples) => samples.available(&implementations),
+                None => implementations.clone(),
+            };
+            for name in names {
+                let choice = samples.as_ref().and_then(|s| s.choices.get(&name));
+                let config = choice.map(|choice| choice.config.clone());
+                steps.push((case.clone(), name, config));
+            }
+        }
         let spec = store::read_bytes(&Experiment::path(root, &experiment.name))?;
         let target = store::read_bytes(&options.harness)?;
         let directory = match &options.output {
@@ -242,7 +253,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The command line of one case.
-    fn target(&self, case: &Case, implementation: &str) -> Vec<OsString> {
+    fn target(&self, case: &Case, implementation: &str, config: Option<&Config>) -> Vec<OsString> {
         let mut words: Vec<OsString> =
             vec![absolute(&self.options.harness).into(), "capture".into()];
         let mut option = |flag: &str, value: OsString| words.extend([flag.into(), value]);
@@ -252,6 +263,14 @@ impl<'a> Bench<'a> {
         option("--inputs", absolute(&self.options.inputs).into());
         option("--iterations", "1".into());
         option("--warmup", self.warmup.to_string().into());
+        if let Some(config) = config {
+            let text = serde_json::Value::Object(config.clone()).to_string();
+            option("--config", text.into());
+        }
+        let compiled = compiled(&self.options.root, &self.namespace);
+        if compiled.is_dir() {
+            option("--compiled", absolute(&compiled).into());
+        }
         if let Some(python) = &self.options.python {
             option("--python", interpreter(python).into());
         }
@@ -369,19 +388,20 @@ impl Reader<'_> {
     /// Reads one case and writes it below `partial`.
     fn case(
         &mut self,
-        (case, implementation): &(Case, String),
+        (case, implementation, config): &(Case, String, Option<Config>),
         partial: &Path,
         tell: &mut dyn FnMut(Event<'_>),
     ) -> Result<Call, Error> {
         let name = format!("{}-{implementation}", case.name);
         tell(Event::Starts(&name));
-        let target = self.bench.target(case, implementation);
+        let target = self.bench.target(case, implementation, config.as_ref());
         let wrong = |source: CounterError| failed(&name, source);
         let read = self.read(&name, &target, tell).map_err(wrong)?;
-        let variant = answer::variant(&read.stdout, implementation).map_err(|found| {
-            let words = text::last_words(&read.stdout);
-            wrong(CounterError::Unfinished { found, words })
-        })?;
+        let variant =
+            answer::variant(&read.stdout, implementation, config.as_ref()).map_err(|found| {
+                let words = text::last_words(&read.stdout);
+                wrong(CounterError::Unfinished { found, words })
+            })?;
         let call = Call {
             schema: CALL_SCHEMA.to_string(),
             operation: case.name,

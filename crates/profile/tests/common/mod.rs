@@ -161,8 +161,17 @@ pub fn change(path: &Path, sql: &str) {
     connection.close().unwrap();
 }
 
-/// The schema of Nsight Systems 2025, as far as it is read.
+/// The export of one case: in every iteration the kernels given, by name and nanoseconds.
 pub fn make_database(path: &Path, operation: &str, implementation: &str, kernels: &[(&str, i64)]) {
+    let range = |iteration| format!("mage:{operation}:{implementation}:{iteration}");
+    let ranges: Vec<(String, &[(&str, i64)])> =
+        (0..ITERATIONS).map(|i| (range(i), kernels)).collect();
+    make_ranges(path, &ranges);
+}
+
+/// The schema of Nsight Systems 2025, as far as it is read, with ranges one after the other, each with the kernels
+/// that it launched.
+pub fn make_ranges(path: &Path, ranges: &[(String, &[(&str, i64)])]) {
     let mut connection = open(path);
     connection
         .execute_batch(
@@ -182,28 +191,24 @@ pub fn make_database(path: &Path, operation: &str, implementation: &str, kernels
     let (pid, tid) = (281_494_371_172_352_i64, 281_494_371_173_508_i64);
     let transaction = connection.transaction().unwrap();
     let mut correlation = 100;
-    for (i, (name, _)) in kernels.iter().enumerate() {
-        transaction
-            .execute(
-                "INSERT INTO StringIds VALUES (?1, ?2)",
-                params![10 + i as i64, name],
-            )
-            .unwrap();
-    }
-    for iteration in 0..i64::from(ITERATIONS) {
-        let host = 1_000_000 + iteration * 100_000;
+    let mut names: Vec<&str> = Vec::new();
+    for (place, (text, kernels)) in ranges.iter().enumerate() {
+        let host = 1_000_000 + place as i64 * 100_000;
         transaction
             .execute(
                 "INSERT INTO NVTX_EVENTS VALUES (?1, ?2, 59, NULL, ?3, ?4, NULL, 0)",
-                params![
-                    host,
-                    host + 50_000,
-                    format!("mage:{operation}:{implementation}:{iteration}"),
-                    tid
-                ],
+                params![host, host + 50_000, text, tid],
             )
             .unwrap();
-        for (i, (_, ns)) in kernels.iter().enumerate() {
+        for (i, (name, ns)) in kernels.iter().enumerate() {
+            let known = names.iter().position(|known| known == name);
+            let id = 10 + known.unwrap_or(names.len()) as i64;
+            if known.is_none() {
+                names.push(name);
+                transaction
+                    .execute("INSERT INTO StringIds VALUES (?1, ?2)", params![id, name])
+                    .unwrap();
+            }
             correlation += 1;
             let call = host + 1000 * (i as i64 + 1);
             transaction
@@ -217,7 +222,7 @@ pub fn make_database(path: &Path, operation: &str, implementation: &str, kernels
             transaction
                 .execute(
                     "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (?1, ?2, 0, 1, NULL, 7, ?3, ?4, ?5, ?5, ?5, 32, 8, 2, 1, 128, 1, 1, 1024, 512, NULL)",
-                    params![start, start + ns, correlation, pid, 10 + i as i64],
+                    params![start, start + ns, correlation, pid, id],
                 )
                 .unwrap();
         }

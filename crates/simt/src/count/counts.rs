@@ -13,7 +13,7 @@ pub struct Counts {
     pub grid: [u32; 3],
     /// Threads of a block, x, y, z.
     pub block: [u32; 3],
-    /// Bytes of the shared arrays of a block that the kernel reached, each rounded up to 16.
+    /// Bytes of the shared arrays of a block that the kernel reached, those of a declared size rounded up to 16.
     pub shared_bytes: u32,
     /// Over all lines.
     pub total: Tally,
@@ -56,6 +56,38 @@ pub struct Tally {
     /// Approximate special functions: reciprocal, reciprocal square root, power of two; one in each of
     /// `gpu::div` and `gpu::exp`.
     pub special: Work,
+    /// What asynchronous copies of 16 bytes read of global memory.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub copy_reads: Global,
+    /// What they write to shared memory.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub copy_writes: Shared,
+    /// Barriers of a warp.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub warp_barriers: Work,
+    /// Barriers of a cluster: arrivals.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub cluster_barriers: Work,
+    /// Arrivals at mbarriers.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub arrivals: Work,
+    /// Waits at mbarriers.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub waits: Work,
+    /// Copies from global memory that no thread carries out.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub bulk_loads: Bulk,
+    /// Copies to global memory that no thread carries out.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub bulk_stores: Bulk,
+    /// Tensor-core products: `instructions` counts each warp that makes one, `operations` its multiply-adds.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub products: Work,
+}
+
+/// Whether nothing was counted: what older kernels do not do is not written for them.
+fn is_none<T: Default + PartialEq>(counted: &T) -> bool {
+    *counted == T::default()
 }
 
 /// Accesses of global memory.
@@ -65,7 +97,7 @@ pub struct Global {
     pub instructions: u64,
     /// Accesses by threads.
     pub accesses: u64,
-    /// Bytes that the threads asked for, each access of 4 or 16.
+    /// Bytes that the threads asked for, each access of 4, 8 or 16.
     pub bytes: u64,
     /// 32-byte sectors that the warp instructions touched, each counted once for an instruction.
     pub sectors: u64,
@@ -78,10 +110,10 @@ pub struct Shared {
     pub instructions: u64,
     /// Accesses by threads.
     pub accesses: u64,
-    /// Bytes that the threads asked for, each access of 4 or 16.
+    /// Bytes that the threads asked for, each access of 4, 8 or 16.
     pub bytes: u64,
-    /// Passes over the 32 banks of 4 bytes: one for an instruction of 4 bytes a thread and one for each
-    /// quarter warp of 16 bytes a thread, plus the conflicts.
+    /// Passes over the 32 banks of 4 bytes: one for an instruction of 4 bytes a thread, one for each half warp
+    /// of 8 bytes a thread and one for each quarter warp of 16, plus the conflicts.
     pub wavefronts: u64,
     /// Passes more than that, since threads asked for different words of one bank.
     pub conflicts: u64,
@@ -94,6 +126,15 @@ pub struct Work {
     pub instructions: u64,
     /// Operations of threads.
     pub operations: u64,
+}
+
+/// Copies that no thread carries out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bulk {
+    /// How many were started.
+    pub copies: u64,
+    /// Bytes of global memory that they move; what goes to several blocks of a cluster counts once.
+    pub bytes: u64,
 }
 
 impl Counts {
@@ -152,6 +193,14 @@ impl Counts {
             + t.fma.operations
             + t.other_fp32.operations
             + t.special.operations
+            + t.copy_reads.accesses
+            + t.warp_barriers.operations
+            + t.cluster_barriers.operations
+            + t.arrivals.operations
+            + t.waits.operations
+            + t.bulk_loads.copies
+            + t.bulk_stores.copies
+            + t.products.instructions * 32
     }
 }
 
@@ -171,6 +220,10 @@ impl Tally {
             wavefronts: counts.transactions,
             conflicts: counts.conflicts,
         };
+        let bulk = Bulk {
+            copies: counts.executions,
+            bytes: counts.transactions,
+        };
         let times = |n| Work {
             instructions: n * counts.instructions,
             operations: n * counts.executions,
@@ -178,10 +231,30 @@ impl Tally {
         let mut tally = Self::default();
         match kind {
             Kind::GlobalLoad | Kind::GlobalLoad4 => tally.global_loads = global,
-            Kind::GlobalStore | Kind::GlobalStore4 => tally.global_stores = global,
-            Kind::SharedLoad => tally.shared_loads = shared,
-            Kind::SharedStore | Kind::SharedStore4 => tally.shared_stores = shared,
+            Kind::GlobalStore | Kind::GlobalStore2 | Kind::GlobalStore4 => {
+                tally.global_stores = global;
+            }
+            Kind::CopyRead => tally.copy_reads = global,
+            Kind::CopyWrite => tally.copy_writes = shared,
+            Kind::SharedLoad | Kind::SharedLoad2 | Kind::SharedLoad4 => {
+                tally.shared_loads = shared;
+            }
+            Kind::SharedStore | Kind::SharedStore2 | Kind::SharedStore4 => {
+                tally.shared_stores = shared;
+            }
             Kind::Barrier => tally.barriers = times(1),
+            Kind::WarpBarrier => tally.warp_barriers = times(1),
+            Kind::ClusterBarrier => tally.cluster_barriers = times(1),
+            Kind::Arrival => tally.arrivals = times(1),
+            Kind::Wait => tally.waits = times(1),
+            Kind::BulkLoad => tally.bulk_loads = bulk,
+            Kind::BulkStore => tally.bulk_stores = bulk,
+            Kind::ProductF16 | Kind::ProductTf32 | Kind::Product64 | Kind::Product128 => {
+                tally.products = Work {
+                    instructions: counts.instructions,
+                    operations: kind.multiply_adds() * counts.instructions,
+                };
+            }
             Kind::Shuffle => tally.shuffles = times(1),
             Kind::Fma => tally.fma = times(1),
             Kind::Special => tally.special = times(1),
@@ -213,7 +286,10 @@ sums! {
     Global { instructions, accesses, bytes, sectors }
     Shared { instructions, accesses, bytes, wavefronts, conflicts }
     Work { instructions, operations }
+    Bulk { copies, bytes }
     Tally {
-        global_loads, global_stores, shared_loads, shared_stores, barriers, shuffles, fma, other_fp32, special
+        global_loads, global_stores, shared_loads, shared_stores, barriers, shuffles, fma, other_fp32, special,
+        copy_reads, copy_writes, warp_barriers, cluster_barriers, arrivals, waits, bulk_loads, bulk_stores,
+        products
     }
 }

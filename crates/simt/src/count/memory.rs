@@ -53,12 +53,22 @@ pub(crate) fn wavefronts(addresses: &Addresses) -> Wavefronts {
     }
 }
 
+/// Wavefronts of a 64-bit access. Half of the warp is served at a time, sixteen lanes of two banks each.
+pub(crate) fn wavefronts2(addresses: &Addresses) -> Wavefronts {
+    parts::<16>(addresses, 1)
+}
+
 /// Wavefronts of a 128-bit access. A quarter of the warp is served at a time, eight lanes of four banks each.
 pub(crate) fn wavefronts4(addresses: &Addresses) -> Wavefronts {
-    let (quarters, _) = addresses.as_chunks::<8>();
+    parts::<8>(addresses, 2)
+}
+
+/// Wavefronts of an access of `1 << shift` words a lane, of which `LANES` lanes are served at a time.
+fn parts<const LANES: usize>(addresses: &Addresses, shift: u32) -> Wavefronts {
+    let (parts, _) = addresses.as_chunks::<LANES>();
     let mut sum = Wavefronts { taken: 0, least: 0 };
-    for quarter in quarters {
-        let taken = deepest::<8>(quarter, 2);
+    for part in parts {
+        let taken = deepest::<LANES>(part, shift);
         sum.taken += taken;
         sum.least += taken.min(1);
     }
@@ -130,6 +140,19 @@ mod tests {
         assert_eq!(taken(every(|lane| lane / 16 * 128)), 2);
         assert_eq!(taken(every(|lane| lane % 2 * 32)), 2);
         assert_eq!(taken(every(|lane| if lane == 9 { 40 } else { NONE })), 1);
+    }
+
+    #[test]
+    fn pairs_are_served_half_a_warp_at_a_time() {
+        let both = |addresses| {
+            let Wavefronts { taken, least } = wavefronts2(&addresses);
+            (taken, least)
+        };
+        assert_eq!(both(every(|lane| 2 * lane)), (2, 2));
+        assert_eq!(both(every(|_| 6)), (2, 2));
+        assert_eq!(both(every(|lane| 4 * lane)), (4, 2));
+        assert_eq!(both(every(|lane| 32 * lane)), (32, 2));
+        assert_eq!(both(every(|lane| 2 * (lane % 16))), (2, 2));
     }
 
     #[test]

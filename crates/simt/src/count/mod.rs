@@ -5,4 +5,4 @@ pub(crate) mod memory;
 pub(crate) mod op;
 pub(crate) mod sites;
 
-pub use counts::{Counts, Global, Line, Shared, Tally, Work};
+pub use counts::{Bulk, Counts, Global, Line, Shared, Tally, Work};

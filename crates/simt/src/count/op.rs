@@ -4,45 +4,61 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Op(u16);
 
-/// What a site does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u16)]
-pub(crate) enum Kind {
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident),* $(,)?) => {
+        /// What a site does.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u16)]
+        pub(crate) enum Kind {
+            $($(#[$doc])* $kind,)*
+        }
+
+        /// Every kind, at the position of its number.
+        const KINDS: &[Kind] = &[$(Kind::$kind),*];
+    };
+}
+
+kinds! {
     GlobalLoad,
     GlobalLoad4,
     GlobalStore,
+    GlobalStore2,
     GlobalStore4,
+    /// The read of an asynchronous copy of 16 bytes.
+    CopyRead,
+    /// Its write.
+    CopyWrite,
     SharedLoad,
+    SharedLoad2,
+    SharedLoad4,
     SharedStore,
+    SharedStore2,
     SharedStore4,
     Barrier,
+    WarpBarrier,
+    ClusterBarrier,
     Shuffle,
     Fma,
     Div,
     Exp,
     /// Reciprocal or reciprocal square root.
     Special,
+    /// Tensor-core products of a warp, 16 x 8 x 16 and 16 x 8 x 8.
+    ProductF16,
+    ProductTf32,
+    /// A warp's part of the tensor-core products of a warpgroup, 16 x 64 x 16 and 16 x 128 x 16.
+    Product64,
+    Product128,
+    /// At an mbarrier.
+    Arrival,
+    Wait,
+    /// Copies that no thread carries out, from global memory and to it. Their bytes are counted one by one.
+    BulkLoad,
+    BulkStore,
 }
 
-/// Every kind, at the position of its number.
-const KINDS: [Kind; 13] = [
-    Kind::GlobalLoad,
-    Kind::GlobalLoad4,
-    Kind::GlobalStore,
-    Kind::GlobalStore4,
-    Kind::SharedLoad,
-    Kind::SharedStore,
-    Kind::SharedStore4,
-    Kind::Barrier,
-    Kind::Shuffle,
-    Kind::Fma,
-    Kind::Div,
-    Kind::Exp,
-    Kind::Special,
-];
-
 /// Bits of the number of an array.
-const ARRAY_BITS: u16 = 12;
+const ARRAY_BITS: u16 = 10;
 
 /// Arrays that a launch may have in one memory.
 pub(crate) const MAX_ARRAYS: usize = 1 << ARRAY_BITS;
@@ -71,14 +87,31 @@ impl Op {
 impl Kind {
     /// Whether it is an access of memory, whose addresses are kept.
     pub(crate) fn is_access(self) -> bool {
-        (self as u16) < Kind::Barrier as u16
+        (self as u16) < Self::Barrier as u16
     }
 
     /// Bytes that one lane moves.
     pub(crate) fn bytes(self) -> u64 {
         match self {
-            Self::GlobalLoad4 | Self::GlobalStore4 | Self::SharedStore4 => 16,
+            Self::GlobalLoad4
+            | Self::GlobalStore4
+            | Self::CopyRead
+            | Self::CopyWrite
+            | Self::SharedLoad4
+            | Self::SharedStore4 => 16,
+            Self::GlobalStore2 | Self::SharedLoad2 | Self::SharedStore2 => 8,
             Self::GlobalLoad | Self::GlobalStore | Self::SharedLoad | Self::SharedStore => 4,
+            _ => 0,
+        }
+    }
+
+    /// Multiply-adds of a tensor-core product that a warp makes.
+    pub(crate) fn multiply_adds(self) -> u64 {
+        match self {
+            Self::ProductF16 => 16 * 8 * 16,
+            Self::ProductTf32 => 16 * 8 * 8,
+            Self::Product64 => 16 * 64 * 16,
+            Self::Product128 => 16 * 128 * 16,
             _ => 0,
         }
     }
@@ -90,9 +123,10 @@ mod tests {
 
     #[test]
     fn an_operation_keeps_its_kind_and_is_told_from_others() {
-        for kind in KINDS {
+        for &kind in KINDS {
             assert_eq!(Op::on(kind, 7).kind(), kind);
             assert_ne!(Op::on(kind, 7), Op::of(kind));
         }
+        assert!(KINDS.len() << ARRAY_BITS <= 1 << u16::BITS);
     }
 }

@@ -7,7 +7,7 @@
 //! many instructions as the longest of them, and an access inside it has the addresses of those lanes that
 //! still take part, as on a GPU that reconverges after each pass.
 
-use super::memory::{Addresses, LANES, NONE, sectors, wavefronts, wavefronts4};
+use super::memory::{Addresses, LANES, NONE, sectors, wavefronts, wavefronts2, wavefronts4};
 use super::op::{Kind, Op};
 use crate::source::Source;
 use std::panic::Location;
@@ -56,7 +56,7 @@ pub(crate) struct SiteCounts {
     pub(crate) instructions: u64,
     /// Executions by lanes.
     pub(crate) executions: u64,
-    /// Sectors of global memory, wavefronts of shared memory.
+    /// Sectors of global memory, wavefronts of shared memory, bytes of copies that no thread carries out.
     pub(crate) transactions: u64,
     /// Wavefronts beyond those that an access without bank conflicts takes.
     pub(crate) conflicts: u64,
@@ -141,6 +141,11 @@ impl Sites {
         }
     }
 
+    /// Number of a site for messages alone, which counts nothing.
+    pub(crate) fn find_source(&mut self, source: Source) -> u16 {
+        self.find(source.location(), Op::of(Kind::Wait))
+    }
+
     #[cold]
     fn enter(&mut self, key: u64, location: &'static Location<'static>, op: Op) -> u16 {
         let source = Source::new(location);
@@ -183,6 +188,12 @@ impl Sites {
     #[inline]
     pub(crate) fn count(&mut self, site: u16) {
         self.next(site);
+    }
+
+    /// Counts an execution that moves so many bytes.
+    pub(crate) fn count_bytes(&mut self, site: u16, bytes: u64) {
+        self.next(site);
+        self.states[usize::from(site)].counts.transactions += bytes;
     }
 
     /// Counts an access by the `lane` of the warp that runs, whose first word has this address.
@@ -249,17 +260,13 @@ impl Sites {
 
 /// Transactions and bank conflicts of an access.
 fn cost(kind: Kind, addresses: &Addresses) -> (u32, u32) {
-    match kind {
-        Kind::SharedLoad | Kind::SharedStore => {
-            let cost = wavefronts(addresses);
-            (cost.taken, cost.taken - cost.least)
-        }
-        Kind::SharedStore4 => {
-            let cost = wavefronts4(addresses);
-            (cost.taken, cost.taken - cost.least)
-        }
-        _ => (sectors(addresses), 0),
-    }
+    let cost = match kind {
+        Kind::SharedLoad | Kind::SharedStore => wavefronts(addresses),
+        Kind::SharedLoad2 | Kind::SharedStore2 => wavefronts2(addresses),
+        Kind::SharedLoad4 | Kind::SharedStore4 | Kind::CopyWrite => wavefronts4(addresses),
+        _ => return (sectors(addresses), 0),
+    };
+    (cost.taken, cost.taken - cost.least)
 }
 
 #[inline]
@@ -275,11 +282,12 @@ mod tests {
     fn a_site_keeps_its_number_while_the_table_grows() {
         let location = Location::caller();
         let mut sites = Sites::new(Arc::default());
+        let kinds = [Kind::GlobalLoad, Kind::GlobalStore, Kind::SharedLoad];
         let numbers = |sites: &mut Sites| -> Vec<u16> {
-            let arrays = 0..3 * TABLE as u16;
-            arrays
-                .map(|array| sites.find(location, Op::on(Kind::GlobalLoad, array)))
-                .collect()
+            let ops = kinds
+                .into_iter()
+                .flat_map(|kind| (0..TABLE as u16).map(move |array| Op::on(kind, array)));
+            ops.map(|op| sites.find(location, op)).collect()
         };
         let expected: Vec<u16> = (0..3 * TABLE as u16).collect();
         assert_eq!(numbers(&mut sites), expected);

@@ -38,5 +38,14 @@ positions! {
 pub fn barrier() {
     let at = Location::caller();
     with(|worker| worker.count(Kind::Barrier, at));
-    lane::wait(Event::Barrier(at));
+    lane::wait(Event::Barrier { at, value: 0 });
+}
+
+/// A [`barrier`] that tells every thread of the block whether `value` holds in any.
+#[track_caller]
+pub fn barrier_or(value: bool) -> bool {
+    let at = Location::caller();
+    with(|worker| worker.count(Kind::Barrier, at));
+    let value = value.into();
+    lane::wait(Event::Barrier { at, value }) > 0
 }

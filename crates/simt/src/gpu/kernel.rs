@@ -1,6 +1,6 @@
 //! The entry of a kernel: its parameters from the arguments of the launch.
 
-use super::{In, Out};
+use super::{Boxes, In, Out};
 use std::slice::Iter;
 
 /// A kernel, as [`kernel!`](crate::kernel!) declares it.
@@ -46,6 +46,8 @@ pub enum Type {
     Output,
     /// `u32`.
     Dim,
+    /// `Boxes`.
+    Boxes,
 }
 
 /// What a launch gives for a parameter: the number of an array, or a dim.
@@ -57,6 +59,8 @@ pub enum Argument {
     Output(u16),
     /// A dim.
     Dim(u32),
+    /// Boxes of an input.
+    Boxes(Boxes),
 }
 
 /// A type that a kernel's parameter may have.
@@ -110,6 +114,17 @@ impl Parameter for u32 {
     fn take(arguments: &mut Iter<'_, Argument>) -> Self {
         match arguments.next() {
             Some(&Argument::Dim(dim)) => dim,
+            other => wrong(other),
+        }
+    }
+}
+
+impl Parameter for Boxes {
+    const TYPE: Type = Type::Boxes;
+
+    fn take(arguments: &mut Iter<'_, Argument>) -> Self {
+        match arguments.next() {
+            Some(&Argument::Boxes(boxes)) => boxes,
             other => wrong(other),
         }
     }

@@ -3,9 +3,17 @@
 use crate::count::memory::LANES;
 use crate::count::op::Kind;
 use crate::fault::Fault;
-use crate::lane::{self, Event};
-use crate::worker::{Worker, checked};
+use crate::lane::{self, Event, Together};
+use crate::worker::{Worker, checked, with};
 use std::panic::Location;
+
+/// Waits for every lane of the warp, and makes what each did and saw before it visible to all.
+#[track_caller]
+pub fn warp_barrier() {
+    let (at, together) = (Location::caller(), Together::Barrier);
+    with(|worker| worker.count(Kind::WarpBarrier, at));
+    lane::wait(Event::Warp { at, together });
+}
 
 /// The `value` of the lane `offset` places up; a lane with none so far up keeps its own.
 #[track_caller]
@@ -44,6 +52,18 @@ pub fn shuffle_xor(value: f32, mask: u32) -> f32 {
     }))
 }
 
+/// As [`shuffle_xor`], of an integer.
+#[track_caller]
+pub fn shuffle_xor_u32(value: u32, mask: u32) -> u32 {
+    pass(value, Location::caller(), |lane| lane ^ mask)
+}
+
+/// `value`, which is the same in all lanes of the warp: that of lane 0.
+#[track_caller]
+pub fn uniform(value: u32) -> u32 {
+    pass(value, Location::caller(), |_| 0)
+}
+
 /// Offers `value` and gives that of the lane `from` names for the number of this one.
 fn pass(value: u32, at: &'static Location<'static>, from: impl FnOnce(u32) -> u32) -> u32 {
     let from = checked(|worker| {
@@ -64,7 +84,7 @@ fn pass(value: u32, at: &'static Location<'static>, from: impl FnOnce(u32) -> u3
 }
 
 /// Lanes of the warp that runs: 32, or what is left for the last of the block.
-fn warp_lanes(worker: &Worker) -> u32 {
+pub(super) fn warp_lanes(worker: &Worker) -> u32 {
     let lanes = LANES as u32;
     let first = u32::from(worker.lane) / lanes * lanes;
     (worker.job.threads() - first).min(lanes)

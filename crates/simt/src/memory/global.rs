@@ -27,8 +27,8 @@ pub(crate) struct Output {
     words: Vec<AtomicU32>,
     /// The thread that wrote each word last; the time is its block's linear index plus 1.
     writers: Vec<AtomicU64>,
-    /// The epoch of that block.
-    epochs: Vec<AtomicU32>,
+    /// The time of that write, in its block.
+    times: Vec<AtomicU32>,
 }
 
 /// Who writes to an output.
@@ -38,29 +38,42 @@ pub(crate) struct Writer {
     pub(crate) block: u32,
     pub(crate) lane: u16,
     pub(crate) site: u16,
-    pub(crate) epoch: u32,
+    /// The time of the write, and that of the last barrier of the block.
+    pub(crate) now: u32,
+    pub(crate) floor: u32,
 }
 
 impl Input {
     /// The word at `index` and its address in words.
     #[inline]
-    pub(crate) fn get(&self, index: u32) -> Result<(u32, u32), Refusal> {
-        let index = index as usize;
+    pub(crate) fn get(&self, index: usize) -> Result<(u32, u32), Refusal> {
         match self.words.get(index) {
             Some(&word) => Ok((word, (self.offset + index) as u32)),
             None => Err(out_of_bounds(index, 1, self.words.len())),
         }
     }
 
-    /// The words from `4 * quad` on and the address of the first.
+    /// The four words from `first` on and the address of the first.
     #[inline]
-    pub(crate) fn get4(&self, quad: u32) -> Result<([u32; QUAD], u32), Refusal> {
-        let first = check4(quad, self.words.len(), self.offset)?;
+    pub(crate) fn get4(&self, first: usize) -> Result<([u32; QUAD], u32), Refusal> {
+        check(first, QUAD, self.words.len(), self.offset)?;
         let words = &self.words[first..first + QUAD];
         Ok((
             [words[0], words[1], words[2], words[3]],
             (self.offset + first) as u32,
         ))
+    }
+}
+
+impl Input {
+    /// The words of so many quads from the element `first` on.
+    pub(crate) fn quads(&self, first: usize, quads: u32) -> Result<Vec<u32>, Refusal> {
+        let count = QUAD * quads as usize;
+        if first + count > self.words.len() {
+            return Err(out_of_bounds(first, count, self.words.len()));
+        }
+        check(first, QUAD, self.words.len(), self.offset)?;
+        Ok(self.words[first..first + count].to_vec())
     }
 }
 
@@ -73,7 +86,7 @@ impl Output {
             offset,
             words: (0..length).map(|_| AtomicU32::new(poison)).collect(),
             writers: (0..length).map(|_| AtomicU64::new(0)).collect(),
-            epochs: (0..length).map(|_| AtomicU32::new(0)).collect(),
+            times: (0..length).map(|_| AtomicU32::new(0)).collect(),
         }
     }
 
@@ -88,15 +101,16 @@ impl Output {
         Ok((self.offset + index) as u32)
     }
 
-    /// Writes the words from `4 * quad` on; gives the address of the first.
+    /// Writes the `N` words from `N * index` on, 2 or 4; gives the address of the first.
     #[inline]
-    pub(crate) fn set4(
+    pub(crate) fn set_group<const N: usize>(
         &self,
-        quad: u32,
-        words: [u32; QUAD],
+        index: u32,
+        words: [u32; N],
         writer: Writer,
     ) -> Result<u32, Refusal> {
-        let first = check4(quad, self.words.len(), self.offset)?;
+        let first = N * index as usize;
+        check(first, N, self.words.len(), self.offset)?;
         for (i, word) in words.into_iter().enumerate() {
             self.write(first + i, word, writer)?;
         }
@@ -106,10 +120,10 @@ impl Output {
     fn write(&self, index: usize, word: u32, writer: Writer) -> Result<(), Refusal> {
         let stamp = Stamp::new(writer.block + 1, writer.lane, writer.site);
         let last = Stamp::from_bits(self.writers[index].swap(stamp.bits(), Relaxed));
-        // Only this block's own worker changes the epoch while the last writer is of this block.
+        // Only this block's own worker changes the time while the last writer is of this block.
         let same_block = last.when() == stamp.when();
         let ordered = match same_block {
-            true => last.lane() == stamp.lane() || self.epochs[index].load(Relaxed) < writer.epoch,
+            true => last.lane() == stamp.lane() || self.times[index].load(Relaxed) < writer.floor,
             false => last.when() == 0,
         };
         if !ordered {
@@ -119,12 +133,12 @@ impl Output {
                     count: 1,
                 },
                 other_wrote: true,
-                block: (!same_block).then(|| last.when() - 1),
+                block: Some(last.when() - 1),
                 lane: last.lane(),
                 site: last.site(),
             });
         }
-        self.epochs[index].store(writer.epoch, Relaxed);
+        self.times[index].store(writer.now, Relaxed);
         self.words[index].store(word, Relaxed);
         Ok(())
     }
@@ -138,21 +152,20 @@ impl Output {
     }
 }
 
-/// The first word of a 128-bit access that is inside an array and aligned.
+/// Whether an access of `count` words lies inside an array and is aligned.
 #[inline]
-fn check4(quad: u32, length: usize, offset: usize) -> Result<usize, Refusal> {
-    let first = QUAD * quad as usize;
-    if first + QUAD > length {
-        return Err(out_of_bounds(first, QUAD, length));
+fn check(first: usize, count: usize, length: usize, offset: usize) -> Result<(), Refusal> {
+    if first + count > length {
+        return Err(out_of_bounds(first, count, length));
     }
-    let astray = (offset + first) % QUAD;
+    let astray = (offset + first) % count;
     if astray != 0 {
         return Err(Refusal::Misaligned {
-            elements: Elements { first, count: QUAD },
+            elements: Elements { first, count },
             bytes: 4 * astray,
         });
     }
-    Ok(first)
+    Ok(())
 }
 
 #[cold]

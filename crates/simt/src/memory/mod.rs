@@ -1,6 +1,9 @@
 //! Memory of a launch and of a block, each access checked.
 
+pub(crate) mod clock;
 pub(crate) mod global;
+pub(crate) mod mbarrier;
+pub(crate) mod order;
 pub(crate) mod shared;
 pub(crate) mod stamp;
 
@@ -20,7 +23,28 @@ pub(crate) enum Refusal {
     Uninitialised {
         elements: Elements,
     },
-    /// Another thread, one of the same block where `block` is none.
+    /// A copy that nobody waited for, which thread `lane` of the cluster started, or which counts at an mbarrier.
+    Early {
+        elements: Elements,
+        lane: u16,
+        site: u16,
+    },
+    /// A write by thread `lane` of the cluster of what a copy or product, started by thread `by` at the site `start`,
+    /// was still reading.
+    Overwritten {
+        elements: Elements,
+        lane: u16,
+        site: u16,
+        by: u16,
+        start: u16,
+    },
+    /// What thread `lane` of the cluster wrote and did not make visible to copies and products.
+    Unfenced {
+        elements: Elements,
+        lane: u16,
+        site: u16,
+    },
+    /// Another thread: `lane` of the block, or of the cluster where `block` is none.
     Race {
         elements: Elements,
         other_wrote: bool,

@@ -1,13 +1,14 @@
 """The implementations by name.
 
-Each is a module with `prepare(inputs, device) -> Prepared`.
+Each is a module with `prepare(inputs, device, request) -> Prepared`, and `imports()`, which imports what it needs
+without touching the GPU.
 """
 
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import WorkerError
 
@@ -16,9 +17,23 @@ if TYPE_CHECKING:
 
 MODULES: dict[str, str] = {
     "python": "python",
+    "torch-compile": "torch_compile",
     "triton": "triton",
+    "triton-tuned": "triton_tuned",
+    "cusparse": "cusparse",
 }
 """Name in experiments to module of this package."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """How an implementation is to be prepared."""
+
+    rtol: float = 1e-4
+    atol: float = 1e-4
+    """Bound of the full-output check that a candidate must pass, where there is something to choose."""
+    config: dict[str, Any] | None = None
+    """What an earlier preparation chose: run exactly this and choose nothing."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +44,8 @@ class Prepared:
     """One call, exactly as measured, captured and checked; returns the output."""
     poison: Callable[[], None]
     """Fills with NaN whatever memory the next call's output will be in."""
+    choice: dict[str, Any] | None = None
+    """What was chosen outside everything that is timed: `config`, which prepares it again, and how it was chosen."""
 
 
 def module(name: str) -> ModuleType:

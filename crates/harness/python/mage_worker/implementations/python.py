@@ -7,7 +7,7 @@ import torch
 from torch.nn.functional import gelu, layer_norm
 
 from ..inputs import Inputs
-from . import Prepared
+from . import Prepared, Request
 
 if TYPE_CHECKING:
     from ..device import Cuda
@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 Call = Callable[[], torch.Tensor]
 
 
-def prepare(inputs: Inputs, device: "Cuda") -> Prepared:
+def imports() -> None:
+    """Nothing beyond this module."""
+
+
+def prepare(inputs: Inputs, device: "Cuda", _: Request) -> Prepared:
     """Binds the operation's PyTorch expression to `inputs`."""
     call = OPERATIONS[inputs.operation](inputs)
 

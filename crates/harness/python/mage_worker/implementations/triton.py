@@ -6,7 +6,7 @@ import torch
 
 from ..inputs import Inputs
 from ..triton_kernels import gelu, layernorm, matmul, neighbor, triangle
-from . import Prepared
+from . import Prepared, Request
 
 if TYPE_CHECKING:
     from ..device import Cuda
@@ -20,7 +20,11 @@ OPERATIONS = {
 }
 
 
-def prepare(inputs: Inputs, device: "Cuda") -> Prepared:
+def imports() -> None:
+    """Nothing beyond this module."""
+
+
+def prepare(inputs: Inputs, device: "Cuda", _: Request) -> Prepared:
     """Allocates the output and binds the operation's kernel to it."""
     output = torch.empty(inputs.output_shape, dtype=torch.float32, device=device.name)
     call = OPERATIONS[inputs.operation](inputs, output)

@@ -7,7 +7,8 @@
 //!   before it computes the one four before. A barrier in shared memory counts the threads whose copies have arrived.
 //! - **Dims**: n a multiple of 32, channels of 16.
 //! - **Effect**: no tensor map to fetch before the first byte, and all warps ask from the start, against 48 instructions a
-//!   thread for the way to memory. Kernel time says what boxes of 64 bytes a row are worth.
+//!   thread for the way to memory. It is slower: a warp that computes waits in order for the way to
+//!   memory.
 
 use crate::gpu::{
     F32x4, In, Mbarrier, Out, array, barrier, block_x, block_y, block_z, cluster_arrive_relaxed,

@@ -1,0 +1,6 @@
+//! What variants are made of, beside their own files.
+
+#[path = "../../kernels/device/src/parts/f16x3.rs"]
+pub mod f16x3;
+#[path = "../../kernels/device/src/parts/full_range.rs"]
+pub mod full_range;
