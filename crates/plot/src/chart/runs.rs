@@ -54,8 +54,8 @@ pub struct Scale {
     pub high: f64,
 }
 
-/// Most cells side by side.
-const ACROSS: usize = 6;
+/// Most cells side by side, so that the longest names of implementations fit.
+const ACROSS: usize = 4;
 const CELL: f64 = 72.0;
 const HEADING: f64 = 28.0;
 const GAP: f64 = 28.0;
@@ -113,9 +113,11 @@ impl Runs {
 
     fn across(&self, layout: Layout) -> usize {
         let most = self.sections.iter().map(|s| s.cells.len()).max();
+        let most = most.unwrap_or(0).max(1);
         match layout {
             Layout::Phone => 1,
-            Layout::Desktop => most.unwrap_or(1).clamp(2, ACROSS),
+            // Lines of about the same length: six stand in two lines of three.
+            Layout::Desktop => most.div_ceil(most.div_ceil(ACROSS)).max(2),
         }
     }
 }

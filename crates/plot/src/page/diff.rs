@@ -9,14 +9,10 @@ use mage_evidence::implementation;
 use mage_evidence::stats::percent;
 
 pub(super) fn blocks<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
-    let (diff, baseline) = match (&data.diff, &data.baseline) {
-        (Ok(diff), Ok(baseline)) => (diff, &baseline.namespace),
-        (Err(reason), _) | (_, Err(reason)) => {
-            let title = "Comparison with a baseline".to_string();
-            blocks.push(Block::LeftOut(vec![(title, reason)]));
-            return;
-        }
+    let (Ok(diff), Ok(baseline)) = (&data.diff, &data.baseline) else {
+        return;
     };
+    let baseline = &baseline.namespace;
     blocks.push(Block::Heading(format!("What changed since {baseline}")));
     blocks.push(Block::Prose(
         format!("A is {baseline}; B is {}.", data.namespace).into(),

@@ -35,7 +35,7 @@ enum Block<'a> {
     /// A figure.
     Figure(Shown<'a>),
     /// What is not there: title and reason.
-    LeftOut(Vec<(String, &'a str)>),
+    LeftOut(Vec<(&'a str, &'a str)>),
     /// A table below a line that opens it.
     Table(String, Table),
     /// The claims, judged.
@@ -108,11 +108,18 @@ impl<'a> Page<'a> {
             Block::Tabs("Metrics", metrics),
         ];
         blocks.extend(others.into_iter().map(Block::Figure));
-        if !left_out.is_empty() {
-            let all = left_out
-                .iter()
-                .map(|l| (l.title.clone(), l.reason.as_str()));
-            blocks.push(Block::LeftOut(all.collect()));
+        let mut missing: Vec<(&str, &str)> = left_out
+            .iter()
+            .map(|l| (l.title.as_str(), l.reason.as_str()))
+            .collect();
+        if let Err(reason) = &data.claims {
+            missing.push((CLAIMS, reason));
+        }
+        if let Err(reason) = &data.diff {
+            missing.push(("What changed and what moved", reason));
+        }
+        if !missing.is_empty() {
+            blocks.push(Block::LeftOut(missing));
         }
         claims(data, &mut blocks);
         diff::blocks(data, &mut blocks);
@@ -165,12 +172,8 @@ fn to(top: &str, path: &Path) -> String {
 const CLAIMS: &str = "Claims";
 
 fn claims<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
-    let verdicts = match &data.claims {
-        Ok(verdicts) => verdicts,
-        Err(reason) => {
-            blocks.push(Block::LeftOut(vec![(CLAIMS.to_string(), reason)]));
-            return;
-        }
+    let Ok(verdicts) = &data.claims else {
+        return;
     };
     blocks.push(Block::Heading(CLAIMS.to_string()));
     let count = |outcome| {
