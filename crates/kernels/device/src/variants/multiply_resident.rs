@@ -1,6 +1,6 @@
 //! A twin that computes and moves next to nothing: fused multiply-adds on registers, as many as the pipes take.
 //!
-//! - **Parent**: `bias_gelu`, for its arguments. The output is x after 16384 steps of `x * b0 + b1`.
+//! - **Parent**: `bias_gelu`. Its arguments; the output is x after 16384 steps of `x * b0 + b1`.
 //! - **Ownership**: a block of 192 threads owns a row, a thread one quad of it.
 //! - **Memory**: one 128-bit read and one 128-bit write a thread; all else stays in registers.
 //! - **Dims**: width 768; any rows.
