@@ -17,6 +17,13 @@ pub const MARGIN: f64 = 0.03;
 /// committed calibrations, as [`MARGIN`] is.
 pub const PROCESS_EFFECT: f64 = 0.03;
 
+/// Differences of kernel time between two sessions below this can be the sessions' own: everything that the start of a
+/// process decides. From the committed calibrations, as [`MARGIN`] is.
+pub const KERNEL_TIME_EFFECT: f64 = 0.032;
+
+/// As [`KERNEL_TIME_EFFECT`], of event spans.
+pub const SPAN_EFFECT: f64 = 0.083;
+
 /// The outcome of a comparison of B with A.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
@@ -67,7 +74,7 @@ pub enum Reason {
     NoControl,
     /// Code that is byte for byte the same moved by this many percent, beyond all other controls.
     UnchangedMoved(f64),
-    /// One process, and a difference that a process can have by itself (percent).
+    /// A difference that a process, or the start of another, can have by itself (percent).
     ProcessEffect(f64),
     /// The sides are two GPUs.
     TwoGpus,
@@ -133,7 +140,7 @@ impl fmt::Display for Reason {
             ),
             Self::ProcessEffect(by) => write!(
                 f,
-                "{by:.1}% within one process, which a process can have by itself"
+                "{by:.1}% is what the start of a process can do by itself"
             ),
             Self::TwoGpus => f.write_str("two GPUs have no common noise floor"),
             Self::PublishedOnly => f.write_str("published values have no rounds and no hashes"),
@@ -156,8 +163,8 @@ pub struct Question<'a> {
     pub unchanged: bool,
     /// Largest difference that is of no interest, as a part of 1.
     pub margin: f64,
-    /// Largest difference that one process can have by itself, as a part of 1; 0 where processes are
-    /// the unit or the floor holds their effect.
+    /// Largest difference that a process, or the start of another, makes by itself, as a part of 1; 0 where processes
+    /// are the unit.
     pub process_effect: f64,
 }
 

@@ -11,7 +11,7 @@ use mage_evidence::calibration::{
 };
 use mage_evidence::operation::Operation;
 use mage_evidence::store;
-use mage_evidence::verdict::{MARGIN, PROCESS_EFFECT};
+use mage_evidence::verdict::{KERNEL_TIME_EFFECT, MARGIN, PROCESS_EFFECT, SPAN_EFFECT};
 use std::collections::BTreeMap;
 
 /// What disturbs the hand-made data, as parts of 1.
@@ -399,23 +399,23 @@ fn what_is_not_as_the_study_says_is_refused() {
 #[test]
 fn the_margins_are_those_of_the_calibrations() {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/calibration");
-    let (mut margin, mut process_effect) = (0.0f64, 0.0f64);
-    for entry in std::fs::read_dir(directory).into_iter().flatten() {
+    let mut found = [0.0f64; 4];
+    for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
         if path
             .extension()
             .is_some_and(|extension| extension == "json")
         {
-            let calibration: Calibration = store::read_json(&path).unwrap();
-            margin = margin.max(calibration.margin);
-            process_effect = process_effect.max(calibration.process_effect);
+            let of: Calibration = store::read_json(&path).unwrap();
+            let bounds = [
+                of.margin,
+                of.process_effect,
+                of.kernel_time_effect,
+                of.span_effect,
+            ];
+            found = std::array::from_fn(|i| found[i].max(bounds[i]));
         }
     }
-    let measured = |found: f64| if found > 0.0 { found } else { 0.01 };
-    assert_eq!(MARGIN, measured(margin), "crates/evidence/src/verdict.rs");
-    assert_eq!(
-        PROCESS_EFFECT,
-        measured(process_effect),
-        "crates/evidence/src/verdict.rs"
-    );
+    let used = [MARGIN, PROCESS_EFFECT, KERNEL_TIME_EFFECT, SPAN_EFFECT];
+    assert_eq!(used, found, "crates/evidence/src/verdict.rs");
 }

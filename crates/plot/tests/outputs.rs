@@ -156,7 +156,7 @@ fn the_page_says_what_is_claimed_what_changed_and_how_to_do_it_again() {
             "not testable here",
             "What changed since mage-001",
             "What moved",
-            "Margin 1%",
+            "Margin 3%",
             "25 warm-up calls",
             "1 capture a case",
             "cargo xtask reproduce --experiment mage-002",

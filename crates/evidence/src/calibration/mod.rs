@@ -202,7 +202,12 @@ pub struct Calibration {
     /// Bound for what a process does by itself: the largest difference between two handles of one kernel in one
     /// process, of spans over whole sessions, rounded up; a part of 1.
     pub process_effect: f64,
-    /// Default margin: that bound, or the difference of kernel time that 95% of pairs of processes stay below
+    /// Bound for what two sessions differ by themselves in kernel time: the largest difference between the captures of
+    /// two processes, rounded up; a part of 1.
+    pub kernel_time_effect: f64,
+    /// As `kernel_time_effect`, of event spans over whole sessions.
+    pub span_effect: f64,
+    /// Default margin: that bound of a process, or the difference of kernel time that 95% of pairs of processes stay below
     /// where that is larger, rounded up; a part of 1.
     pub margin: f64,
     /// One operation and quantity each.
@@ -311,10 +316,17 @@ pub fn calibrate(
     let material = material(study, processes, captures)?;
     let process_effect = round_up(material.largest_span_difference()?);
     let margin = round_up(material.kernel_time_between_processes()?).max(process_effect);
+    let [kernel_time_effect, span_effect] = material.largest_between_processes()?.map(round_up);
+    let bounds = Bounds {
+        margin,
+        process_effect,
+        kernel_time_effect,
+        span_effect,
+    };
     let mut rows = Vec::new();
     for operation in material.operations() {
         for quantity in Quantity::ALL {
-            rows.push(material.row(operation, quantity, margin, process_effect)?);
+            rows.push(material.row(operation, quantity, &bounds)?);
         }
     }
     Ok(Calibration {
@@ -323,9 +335,19 @@ pub fn calibrate(
         study: study.clone(),
         artifacts_sha256,
         process_effect,
+        kernel_time_effect,
+        span_effect,
         margin,
         rows,
     })
+}
+
+/// What verdicts are judged by, each a part of 1.
+struct Bounds {
+    margin: f64,
+    process_effect: f64,
+    kernel_time_effect: f64,
+    span_effect: f64,
 }
 
 fn material(

@@ -33,14 +33,19 @@ impl Calibration {
             text,
             "From this the defaults follow: a difference below **{:.1}%** within one process may be the process's own \
              (no two handles of a kernel differed by more in any process), and the margin is **{:.1}%** (that, or what \
-             95% of pairs of processes stay below in kernel time, whichever is larger).\n",
+             95% of pairs of processes stay below in kernel time, whichever is larger). Between two sessions, a \
+             difference below **{:.1}%** of kernel time or **{:.1}%** of an event span may be the sessions' own: no two \
+             of these processes differed by more. `diff` names no winner below it.\n",
             self.process_effect * 100.0,
-            self.margin * 100.0
+            self.margin * 100.0,
+            self.kernel_time_effect * 100.0,
+            self.span_effect * 100.0
         );
         text += "## How far unchanged code moves\n\n";
         text += &self.moves().markdown();
         text += "\nBoth columns of differences: root mean square, and the largest in parentheses. Two handles of one \
-                 kernel in one process differ in where their buffers lie; two processes differ in everything that a start \
+                 kernel in one process differ in where their buffers lie, and take turns: kernels that would find their \
+                 input in the cache alone find less of it here; two processes differ in everything that a start \
                  decides.\n\n";
         text += "## How often a winner is named where there is none, and what is found\n\n";
         text += &self.verdicts().markdown();

@@ -3,7 +3,7 @@
 //! Nothing is drawn at random: every comparison that the data give is made once, so the same data give the same
 //! counts.
 
-use super::{By, Quantity, Rate, Row, rms};
+use super::{Bounds, By, Quantity, Rate, Row, rms};
 use crate::ab::{ARMS, CYCLE, Cache, Judged, Times};
 use crate::error::Invalid;
 use crate::operation::Operation;
@@ -116,6 +116,18 @@ impl Material {
         Ok(largest)
     }
 
+    /// The largest differences between two processes, of kernel time and of event spans; on the logarithm.
+    pub fn largest_between_processes(&self) -> Result<[f64; 2], Invalid> {
+        let (mut kernel_time, mut span) = (Vec::new(), Vec::new());
+        for of in self.0.values() {
+            kernel_time.extend(between(&kernel_times(of))?);
+            for cache in Cache::ALL {
+                span.extend(between(&session_means(of.spans(cache))?)?);
+            }
+        }
+        Ok([largest(&kernel_time), largest(&span)])
+    }
+
     /// The difference of kernel time between two processes that 95% of pairs stay below; on the logarithm.
     pub fn kernel_time_between_processes(&self) -> Result<f64, Invalid> {
         let mut all = Vec::new();
@@ -132,8 +144,7 @@ impl Material {
         &self,
         operation: Operation,
         quantity: Quantity,
-        margin: f64,
-        process_effect: f64,
+        bounds: &Bounds,
     ) -> Result<Row, Invalid> {
         let of = &self.0[&operation];
         let (handles, processes, time_us, rates);
@@ -146,10 +157,10 @@ impl Material {
                 time_us = geometric_mean(&times)?;
                 rates = vec![
                     rate(By::OneCapture, &|by| {
-                        self.one_capture(operation, margin, by)
+                        self.one_capture(operation, bounds, by)
                     })?,
                     rate(By::ThreeCaptures, &|by| {
-                        self.three_captures(operation, margin, by)
+                        self.three_captures(operation, bounds, by)
                     })?,
                 ];
             }
@@ -160,26 +171,22 @@ impl Material {
                 };
                 let spans = of.spans(cache);
                 handles = self::handles(spans)?;
-                let times = spans
-                    .iter()
-                    .map(|times| geometric_mean(&times.a_us))
-                    .collect::<Result<Vec<_>, _>>()?;
+                let times = session_means(spans)?;
                 processes = between(&times)?;
                 time_us = geometric_mean(&times)?;
                 rates = vec![
                     rate(By::OneProcessUnbounded, &|by| {
-                        one_process(spans, cache, margin, 0.0, by)
+                        one_process(spans, cache, bounds.margin, 0.0, by)
                     })?,
                     rate(By::OneProcess, &|by| {
-                        one_process(spans, cache, margin, process_effect, by)
+                        one_process(spans, cache, bounds.margin, bounds.process_effect, by)
                     })?,
                     rate(By::ThreeRounds, &|by| {
-                        self.three_rounds(operation, cache, margin, by)
+                        self.three_rounds(operation, cache, bounds, by)
                     })?,
                 ];
             }
         }
-        let largest = |logs: &[f64]| logs.iter().fold(0.0f64, |most, log| most.max(log.abs()));
         Ok(Row {
             operation,
             variant: of.variant.clone(),
@@ -197,7 +204,7 @@ impl Material {
     fn one_capture(
         &self,
         operation: Operation,
-        margin: f64,
+        bounds: &Bounds,
         by: f64,
     ) -> Result<Vec<Verdict>, Invalid> {
         let mut verdicts = Vec::new();
@@ -210,7 +217,13 @@ impl Material {
                         Unit::Capture,
                     )
                 };
-                verdicts.push(self.judged(operation, &ratio, 0.0, margin, by)?);
+                verdicts.push(self.judged(
+                    operation,
+                    &ratio,
+                    0.0,
+                    (bounds.margin, bounds.kernel_time_effect),
+                    by,
+                )?);
             }
         }
         Ok(verdicts)
@@ -220,7 +233,7 @@ impl Material {
     fn three_captures(
         &self,
         operation: Operation,
-        margin: f64,
+        bounds: &Bounds,
         by: f64,
     ) -> Result<Vec<Verdict>, Invalid> {
         let mut verdicts = Vec::new();
@@ -230,7 +243,13 @@ impl Material {
                     processes.iter().map(|p| of.kernel_us[*p][handle]).collect()
                 };
                 let ratio = |of: &Measured| unpaired(&side(of, &a), &side(of, &b), Unit::Capture);
-                verdicts.push(self.judged(operation, &ratio, 0.0, margin, by)?);
+                verdicts.push(self.judged(
+                    operation,
+                    &ratio,
+                    0.0,
+                    (bounds.margin, bounds.kernel_time_effect),
+                    by,
+                )?);
             }
         }
         Ok(verdicts)
@@ -241,7 +260,7 @@ impl Material {
         &self,
         operation: Operation,
         cache: Cache,
-        margin: f64,
+        bounds: &Bounds,
         by: f64,
     ) -> Result<Vec<Verdict>, Invalid> {
         let spans = self.0[&operation].spans(cache);
@@ -256,7 +275,13 @@ impl Material {
                 };
                 let ratio = |of: &Measured| unpaired(&side(of, p)?, &side(of, q)?, Unit::Round);
                 let tick = spans[p].tick_us.max(spans[q].tick_us) / mean(&spans[p].a_us)?;
-                verdicts.push(self.judged(operation, &ratio, tick.ln_1p(), margin, by)?);
+                verdicts.push(self.judged(
+                    operation,
+                    &ratio,
+                    tick.ln_1p(),
+                    (bounds.margin, bounds.span_effect),
+                    by,
+                )?);
             }
         }
         Ok(verdicts)
@@ -268,7 +293,7 @@ impl Material {
         operation: Operation,
         ratio: &dyn Fn(&Measured) -> Result<Ratio, Invalid>,
         tick: f64,
-        margin: f64,
+        (margin, process_effect): (f64, f64),
         by: f64,
     ) -> Result<Verdict, Invalid> {
         let mut controls = Vec::new();
@@ -286,10 +311,21 @@ impl Material {
             throttled: &[],
             unchanged: false,
             margin,
-            process_effect: 0.0,
+            process_effect,
         };
         Ok(judge(&question).verdict)
     }
+}
+
+/// The mean span of every process.
+fn session_means(spans: &[Times]) -> Result<Vec<f64>, Invalid> {
+    let means = spans.iter().map(|times| geometric_mean(&times.a_us));
+    means.collect()
+}
+
+/// The largest magnitude.
+fn largest(logs: &[f64]) -> f64 {
+    logs.iter().fold(0.0, |most, log| most.max(log.abs()))
 }
 
 /// As `ab` judges: windows of one process, its arms in every role.

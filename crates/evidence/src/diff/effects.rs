@@ -251,8 +251,8 @@ impl Comparison<'_> {
                 throttled: &throttled,
                 unchanged: case.standing.status == Status::Control,
                 margin: self.margin,
-                // Each side is a process of its own, and so is each control's: the floor holds its effect.
-                process_effect: 0.0,
+                // Each side is a session of its own. A few controls do not show all that a session can do.
+                process_effect: quantity.session_effect(),
             });
             Judgement {
                 interval: effect.interval,
