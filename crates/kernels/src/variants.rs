@@ -357,6 +357,24 @@ pub static VARIANTS: &[Variant] = &[
         limits: &[tiles(0, 128, 1024), tiles(1, 128, 1024), multiple(2, 256)],
     },
     Variant {
+        id: "matmul_local",
+        operation: Operation::Matmul,
+        parent: Some("matmul_presplit"),
+        introduced: "limit-001",
+        status: Status::Retained,
+        block: [512, 1, 1],
+        resident_blocks: 0,
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 6 * 32_768 + 32_768 + 128,
+        cluster: 2,
+        target: Target::Sm90a,
+        boxes: None,
+        scratch_bytes: Some(|dims| split_panels(dims[0] / 128, dims[1] / 128, dims[2])),
+        summary: "A block begins with tiles that it splits itself, and waits for those that it reads.",
+        grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
+        limits: &[tiles(0, 128, 1024), tiles(1, 128, 1024), multiple(2, 256)],
+    },
+    Variant {
         id: "bias_gelu",
         operation: Operation::Gelu,
         parent: None,
@@ -1462,6 +1480,13 @@ fn split_tiles(rows_and_columns: u32, k: u32) -> usize {
     (tiles * (128 * 64 + 1) + 1) * 4
 }
 
+/// Bytes of scratch memory for so many panels of A and of B, 128 rows or columns each, as binary16 halves in tiles, with
+/// a word a tile and one a block, of which two multiply the same panels.
+fn split_panels(down: u32, across: u32, k: u32) -> usize {
+    let tiles = ((down + across) * (k / 64)) as usize;
+    (tiles * (128 * 64 + 1) + (2 * down * across) as usize) * 4
+}
+
 /// Blocks of 256 threads for so many outputs, fewer than 2^31.
 fn one_a_thread(outputs: u32) -> [u32; 3] {
     [outputs.div_ceil(256), 1, 1]
@@ -1556,7 +1581,7 @@ mod tests {
     fn launches_have_the_published_shapes() {
         /// Variant, dims, grid, block.
         type Case = (&'static str, &'static [u32], [u32; 3], [u32; 3]);
-        let cases: [Case; 68] = [
+        let cases: [Case; 69] = [
             (
                 "tiled_matmul",
                 &[1024, 1024, 1024],
@@ -1617,6 +1642,7 @@ mod tests {
                 [16, 8, 1],
                 [288, 1, 1],
             ),
+            ("matmul_local", &[1024, 1024, 1024], [16, 8, 1], [512, 1, 1]),
             ("bias_gelu", &[4096, 768], [12_288, 1, 1], [256, 1, 1]),
             ("bias_gelu_quad", &[4096, 768], [3072, 1, 1], [256, 1, 1]),
             ("bias_gelu_two", &[4096, 768], [3072, 1, 1], [128, 1, 1]),
@@ -1778,6 +1804,7 @@ mod tests {
     fn scratch_memory_holds_the_halves_and_what_blocks_tell_each_other() {
         let bytes = |id| find(id).unwrap().scratch_bytes(&[1024, 1024, 1024]);
         assert_eq!(bytes("matmul_presplit"), Some((8 << 20) + 257 * 4));
+        assert_eq!(bytes("matmul_local"), Some((8 << 20) + (256 + 128) * 4));
         assert_eq!(bytes("tiled_matmul"), None);
     }
 

@@ -76,10 +76,10 @@
 //!
 //! # Not emulated
 //!
-//! Scratch memory and a barrier of the whole grid in it, for which all blocks would have to run together. A kernel that
-//! needs them does not compile against [`gpu`] here; the device crate's list of variants names it for the device alone,
-//! it is left out of [`kernel()`], and running it gives [`Error::DeviceOnly`], which names the instruction. So does a
-//! twin that reads shared memory which nothing wrote: here that is a fault.
+//! Scratch memory, and a barrier of the whole grid or flags of its blocks in it, for which all blocks would have to run
+//! together. A kernel that needs them does not compile against [`gpu`] here; the device crate's list of variants names
+//! it for the device alone, it is left out of [`kernel()`], and running it gives [`Error::DeviceOnly`], which names the
+//! instruction. So does a twin that reads shared memory which nothing wrote: here that is a fault.
 
 mod claims;
 mod count;

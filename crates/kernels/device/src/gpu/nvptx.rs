@@ -29,7 +29,7 @@ pub use grid::{
 pub(crate) use kernel::kernel;
 pub use maths::{div, exp, exp2, fma, max, reciprocal, rsqrt};
 pub use mbarrier::{Mbarrier, publish_barriers};
-pub use scratch::{GridBarrier, Scratch};
+pub use scratch::{GridBarrier, Scratch, fence_device};
 pub use shared::Shared;
 #[allow(unused_imports)] // not every variant has a shared array
 pub(crate) use shared::shared;

@@ -2,4 +2,5 @@
 
 pub mod f16x3;
 pub mod full_range;
+pub mod panels;
 pub mod tiles;

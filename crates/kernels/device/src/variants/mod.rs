@@ -137,6 +137,8 @@ pub mod triangle_tile;
 pub mod triangle_wide;
 
 // Device only: they do what the CPU executor does not.
+#[cfg(all(target_arch = "nvptx64", variant = "matmul_local"))]
+pub mod matmul_local;
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_presplit"))]
 pub mod matmul_presplit;
 #[cfg(all(target_arch = "nvptx64", variant = "multiply_ring"))]

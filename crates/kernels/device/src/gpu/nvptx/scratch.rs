@@ -3,7 +3,8 @@
 use core::arch::asm;
 
 /// Global memory of which the variant's table entry names the bytes, in words. It was zero before the first launch
-/// and holds after that what the launch before left. Blocks read what others wrote after a [`GridBarrier`].
+/// and holds after that what the launch before left. Blocks read what others wrote after a [`GridBarrier`], or after they
+/// acquired a word that those released.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Scratch(*mut u32);
@@ -32,6 +33,19 @@ impl Scratch {
         value
     }
 
+    /// The word at `word`, and with it what the thread that wrote it did and saw before a [`fence_device`] before
+    /// that.
+    #[inline(always)]
+    pub fn acquire(self, word: u32) -> u32 {
+        let value;
+        // SAFETY: as for `get`.
+        unsafe {
+            asm!("ld.acquire.gpu.global.u32 {}, [{}];", out(reg32) value, in(reg64) self.word(word),
+                options(nostack));
+        }
+        value
+    }
+
     /// Writes `value` at `word`, in threads for which `writes` holds.
     #[inline(always)]
     pub fn set_if(self, writes: bool, word: u32, value: u32) {
@@ -50,6 +64,14 @@ impl Scratch {
             );
         }
     }
+}
+
+/// Orders what this thread did and saw before what it writes, for every thread of the device that acquires that
+/// (`fence.acq_rel.gpu`).
+#[inline(always)]
+pub fn fence_device() {
+    // SAFETY: orders accesses and makes none.
+    unsafe { asm!("fence.acq_rel.gpu;", options(nostack)) }
 }
 
 /// A barrier of all blocks of a grid, every one of which is resident: a word of scratch memory of its own, which is
