@@ -17,12 +17,12 @@ pub const MARGIN: f64 = 0.03;
 /// committed calibrations, as [`MARGIN`] is.
 pub const PROCESS_EFFECT: f64 = 0.03;
 
-/// Differences of kernel time between two sessions below this can be the sessions' own: everything that the start of a
-/// process decides. From the committed calibrations, as [`MARGIN`] is.
+/// Differences of kernel time between single captures below this can be the captures' own: everything that the start of
+/// a process decides. From the committed calibrations, as [`MARGIN`] is.
 pub const KERNEL_TIME_EFFECT: f64 = 0.032;
 
-/// As [`KERNEL_TIME_EFFECT`], of event spans.
-pub const SPAN_EFFECT: f64 = 0.083;
+/// Differences of event spans between two sessions below this can be the sessions' own. From the committed calibrations.
+pub const SPAN_EFFECT: f64 = 0.133;
 
 /// The outcome of a comparison of B with A.
 #[derive(Debug, Clone, PartialEq)]

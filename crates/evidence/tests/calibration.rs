@@ -416,6 +416,7 @@ fn the_margins_are_those_of_the_calibrations() {
             found = std::array::from_fn(|i| found[i].max(bounds[i]));
         }
     }
+    // Of the very data: what is stated of all verdicts together.
     let used = [MARGIN, PROCESS_EFFECT, KERNEL_TIME_EFFECT, SPAN_EFFECT];
     assert_eq!(used, found, "crates/evidence/src/verdict.rs");
 }

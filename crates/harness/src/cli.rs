@@ -282,8 +282,10 @@ fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
         false => NewDirectory::check_free(&plan.output)?,
     }
     let compiled = mage_workspace::compiled(root, &plan.namespace);
-    // Made by this run or not at all: what an earlier one tuned is not what this one measures.
-    if compiled.exists() && !arguments.resume {
+    // Made by this run or not at all: what an earlier one tuned is not what this one measures. A run that goes
+    // elsewhere leaves that of the namespace alone.
+    let own = plan.output == mage_workspace::artifacts(root, &plan.namespace);
+    if own && compiled.exists() && !arguments.resume {
         std::fs::remove_dir_all(&compiled)
             .with_context(|| format!("{}: cannot be removed", compiled.display()))?;
     }

@@ -202,10 +202,11 @@ pub struct Calibration {
     /// Bound for what a process does by itself: the largest difference between two handles of one kernel in one
     /// process, of spans over whole sessions, rounded up; a part of 1.
     pub process_effect: f64,
-    /// Bound for what two sessions differ by themselves in kernel time: the largest difference between the captures of
-    /// two processes, rounded up; a part of 1.
+    /// Bound for what two captures differ by themselves: the largest difference of kernel time between two processes,
+    /// rounded up; a part of 1.
     pub kernel_time_effect: f64,
-    /// As `kernel_time_effect`, of event spans over whole sessions.
+    /// Bound for what two sessions differ by themselves: the largest difference of event spans between two processes
+    /// over three rounds each, rounded up; a part of 1.
     pub span_effect: f64,
     /// Default margin: that bound of a process, or the difference of kernel time that 95% of pairs of processes stay below
     /// where that is larger, rounded up; a part of 1.

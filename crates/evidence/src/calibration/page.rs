@@ -31,11 +31,12 @@ impl Calibration {
         );
         let _ = writeln!(
             text,
-            "From this the defaults follow: a difference below **{:.1}%** within one process may be the process's own \
-             (no two handles of a kernel differed by more in any process), and the margin is **{:.1}%** (that, or what \
-             95% of pairs of processes stay below in kernel time, whichever is larger). Between two sessions, a \
-             difference below **{:.1}%** of kernel time or **{:.1}%** of an event span may be the sessions' own: no two \
-             of these processes differed by more. `diff` names no winner below it.\n",
+            "From this the defaults follow. A difference of event spans below **{:.1}%** within one process may be the \
+             process's own (no two handles of a kernel differed by more over a whole session). The margin is **{:.1}%** \
+             (that, or what 95% of pairs of processes stay below in kernel time, whichever is larger). Between two \
+             processes, a difference below **{:.1}%** of the kernel time of single captures, or **{:.1}%** of an event \
+             span, may be the processes' own: no two of these differed by more, in spans over three rounds each. `diff` \
+             names no winner below it; captures from three a side on are judged by their own scatter.\n",
             self.process_effect * 100.0,
             self.margin * 100.0,
             self.kernel_time_effect * 100.0,
@@ -52,7 +53,8 @@ impl Calibration {
         let _ = writeln!(
             text,
             "\nEvery comparison that the data give was judged once, by the code that judges everything; comparisons share \
-             data, so their number is no number of independent trials. *Found*: the smallest difference, put into one \
+             data, so their number is no number of independent trials, and the bounds come from these very data: a rate under \
+             a bound says that the bound was applied, not how it will do on other data. *Found*: the smallest difference, put into one \
              side's times by multiplication, that is called slower in at least {:.0}% of them. *One process*: {WINDOW} \
              cycles, the first look of `mage-harness ab`, the shortest session that it judges; a longer one finds less. \
              *Two processes* and *six processes*: as `cargo xtask diff` judges two runs, the other operations for \

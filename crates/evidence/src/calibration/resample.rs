@@ -116,13 +116,23 @@ impl Material {
         Ok(largest)
     }
 
-    /// The largest differences between two processes, of kernel time and of event spans; on the logarithm.
+    /// The largest differences between two processes, of the kernel time of one handle and of the event span over as
+    /// few rounds as an experiment has; on the logarithm.
     pub fn largest_between_processes(&self) -> Result<[f64; 2], Invalid> {
         let (mut kernel_time, mut span) = (Vec::new(), Vec::new());
         for of in self.0.values() {
-            kernel_time.extend(between(&kernel_times(of))?);
+            for handle in [0, 1] {
+                let times: Vec<f64> = of.kernel_us.iter().map(|times| times[handle]).collect();
+                kernel_time.extend(between(&times)?);
+            }
             for cache in Cache::ALL {
-                span.extend(between(&session_means(of.spans(cache))?)?);
+                let spans = of.spans(cache);
+                for start in 0..windows(spans) {
+                    let means = spans
+                        .iter()
+                        .map(|times| geometric_mean(&window(times, start)?));
+                    span.extend(between(&means.collect::<Result<Vec<_>, _>>()?)?);
+                }
             }
         }
         Ok([largest(&kernel_time), largest(&span)])
@@ -264,15 +274,10 @@ impl Material {
         by: f64,
     ) -> Result<Vec<Verdict>, Invalid> {
         let spans = self.0[&operation].spans(cache);
-        let rounds = spans.first().map_or(0, |times| times.a_us.len() / CYCLE) / ROUNDS;
         let mut verdicts = Vec::new();
         for (p, q) in pairs(spans.len()) {
-            for start in 0..rounds {
-                let side = |of: &Measured, process: usize| -> Result<Vec<f64>, Invalid> {
-                    let cycles = of.spans(cache)[process].a_us.chunks_exact(CYCLE);
-                    let chosen = cycles.skip(start * ROUNDS).take(ROUNDS);
-                    chosen.map(geometric_mean).collect()
-                };
+            for start in 0..windows(spans) {
+                let side = |of: &Measured, process: usize| window(&of.spans(cache)[process], start);
                 let ratio = |of: &Measured| unpaired(&side(of, p)?, &side(of, q)?, Unit::Round);
                 let tick = spans[p].tick_us.max(spans[q].tick_us) / mean(&spans[p].a_us)?;
                 verdicts.push(self.judged(
@@ -315,6 +320,18 @@ impl Material {
         };
         Ok(judge(&question).verdict)
     }
+}
+
+/// How many times [`ROUNDS`] rounds every process has.
+fn windows(spans: &[Times]) -> usize {
+    spans.first().map_or(0, |times| times.a_us.len() / CYCLE) / ROUNDS
+}
+
+/// The means of [`ROUNDS`] rounds of a process, from the `start`-th such window on.
+fn window(times: &Times, start: usize) -> Result<Vec<f64>, Invalid> {
+    let cycles = times.a_us.chunks_exact(CYCLE);
+    let chosen = cycles.skip(start * ROUNDS).take(ROUNDS);
+    chosen.map(geometric_mean).collect()
 }
 
 /// The mean span of every process.

@@ -8,7 +8,9 @@ use super::{Quantity, Side};
 use crate::error::Invalid;
 use crate::operation::Operation;
 use crate::stats::{self, Floor, MIN_CONTROLS, Ratio, Unit, geometric_mean};
-use crate::verdict::{Interval, Judgement, Question, Reason, Verdict, judge};
+use crate::verdict::{
+    Interval, Judgement, KERNEL_TIME_EFFECT, Question, Reason, SPAN_EFFECT, Verdict, judge,
+};
 use std::collections::BTreeMap;
 
 /// One operation in one implementation, on both sides.
@@ -251,15 +253,23 @@ impl Comparison<'_> {
                 throttled: &throttled,
                 unchanged: case.standing.status == Status::Control,
                 margin: self.margin,
-                // Each side is a session of its own. A few controls do not show all that a session can do.
-                process_effect: quantity.session_effect(),
+                // A few controls do not show all that a session can do; where captures are the unit, their own
+                // scatter does.
+                process_effect: match (quantity, &ratio.half) {
+                    (Quantity::KernelTime, Ok(_)) => 0.0,
+                    (Quantity::KernelTime, Err(_)) => KERNEL_TIME_EFFECT,
+                    (Quantity::EventSpan, _) => SPAN_EFFECT,
+                },
             });
             Judgement {
                 interval: effect.interval,
                 verdict: effect.verdict,
             } = judged;
         }
-        effect.settle = settle(&effect.verdict, quantity, case.of(), self.a, self.b);
+        // Code that is the same on both sides leaves nothing to settle.
+        if case.standing.status != Status::Control {
+            effect.settle = settle(&effect.verdict, quantity, case.of(), self.a, self.b);
+        }
         Ok(Some(effect))
     }
 

@@ -26,7 +26,7 @@ pub use status::{Basis, Standing, Status};
 
 use crate::error::Invalid;
 use crate::stats::Floor;
-use crate::verdict::{KERNEL_TIME_EFFECT, SPAN_EFFECT, Verdict};
+use crate::verdict::Verdict;
 use std::collections::BTreeMap;
 
 /// Which time.
@@ -50,14 +50,6 @@ impl Quantity {
         match self {
             Self::KernelTime => "kernel time",
             Self::EventSpan => "event span",
-        }
-    }
-
-    /// Largest difference that two sessions make by themselves, as a part of 1.
-    const fn session_effect(self) -> f64 {
-        match self {
-            Self::KernelTime => KERNEL_TIME_EFFECT,
-            Self::EventSpan => SPAN_EFFECT,
         }
     }
 }

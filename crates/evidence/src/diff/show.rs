@@ -125,7 +125,7 @@ impl Diff {
         if let Some(floor) = self.floors.get(&quantity) {
             let _ = writeln!(
                 out,
-                "\nAn interval is as wide as the widest of three: the scatter of rounds or captures, the noise floor, one tick of the clock. Noise floor of all {} controls: {:.1}% (the largest movement of one: {:.1}%). A row is judged against the other controls of its implementation where there are {MIN_CONTROLS}, else against all others.",
+                "\nAn interval is as wide as the widest of three: the scatter of rounds or captures, the noise floor, one tick of the clock. No winner is named below what the start of a process does by itself. Noise floor of all {} controls: {:.1}% (the largest movement of one: {:.1}%). A row is judged against the other controls of its implementation where there are {MIN_CONTROLS}, else against all others.",
                 floor.controls,
                 percent(floor.log),
                 percent(floor.largest)

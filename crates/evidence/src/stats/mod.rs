@@ -36,7 +36,8 @@
 //! With nothing different, [`crate::verdict`] names a winner in at most 5% of rows (its level); pooled
 //! samples name one in over 20%. With rounds that shift each arm by 0.5% on its own, a true 1% is found by
 //! 12 rotation cycles of one session in over 95% of runs, by 6 in over 80%, and by 3 in under a half.
-//! Between two sessions of three rounds that vary by 2%, a true 10% is found in over 75% and 40% in over 99%.
+//! Between two sessions of three rounds that vary by 2%, a true 10% is found in over 75% and 40% in over 99%,
+//! without the bounds that a calibration puts below all that (`docs/calibration`).
 //! A session that is looked at as planned, and ended at the first look that names a winner, names one where there is
 //! none in at most 5% of sessions; one that is looked at after every unit at the full level does so in over 15%.
 

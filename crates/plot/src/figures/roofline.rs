@@ -50,7 +50,10 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             },
         ),
         Note::new(
-            "Higher is faster; nearer to the roof is nearer to the limit at that intensity. The share of the roof stands at the name. Both axes are logarithmic and the same in all panels.",
+            "Higher is more arithmetic a second, which is a shorter call only where the arithmetic is the same: operations are those that were executed. Nearer to the roof is nearer to the limit at that intensity. The share of the roof stands at the name.",
+        ),
+        Note::new(
+            "Calls find a part of their data in the cache: the bytes are those that DRAM still had to move. Both axes are logarithmic and the same in all panels.",
         ),
     ];
     if measured.is_some() && promised.is_some() {

@@ -78,6 +78,8 @@ def prepare(inputs: Inputs, device: "Cuda", request: Request) -> Prepared:
         config: Config = {"mode": MODE, "gemm_backends": OPTIONS["max_autotune_gemm_backends"], "expression": name}
         try:
             call = compiled(config)
+        except WorkerError:
+            raise
         except Exception as error:  # the compilers' errors have no common class
             if not device.alive():
                 raise
