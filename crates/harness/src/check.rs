@@ -165,13 +165,28 @@ pub fn failures(rows: &[Row]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How many checks passed and how many could not be made here, in words; none of them may have failed.
+/// How many checks passed, how many of them by the general kernel in a variant's stead, and how many could not be made
+/// here, in words; none of them may have failed.
 pub fn summary(rows: &[Row]) -> String {
-    let passed = rows.iter().filter(|row| row.outcome.passed()).count();
-    match rows.len() - passed {
-        0 => format!("{passed} checks passed"),
-        rest => format!("{passed} checks passed, {rest} not made here"),
+    let passed = || rows.iter().filter(|row| row.outcome.passed());
+    let mut text = format!("{} checks passed", passed().count());
+    let in_stead = |row: &&Row| {
+        let kernel = row.kernel.as_ref();
+        kernel.is_some_and(|kernel| {
+            row.what.starts_with("rust ") && row.what != format!("rust {kernel}")
+        })
+    };
+    match passed().filter(in_stead).count() {
+        0 => {}
+        general => {
+            text += &format!(", {general} of them by the general kernel, as their dims need")
+        }
     }
+    match rows.len() - passed().count() {
+        0 => {}
+        rest => text += &format!(", {rest} not made here"),
+    }
+    text
 }
 
 #[cfg(test)]
@@ -224,6 +239,29 @@ mod tests {
     fn rows(cases: &[Case], only: &[&str]) -> anyhow::Result<Vec<Row>> {
         let only: Vec<String> = only.iter().map(|id| (*id).to_owned()).collect();
         suite(cases, &only, &mut [Box::new(Played(None))])
+    }
+
+    #[test]
+    fn the_summary_tells_whose_kernel_ran() {
+        let row = |variant: &str, kernel: &str, outcome| Row {
+            case: "matmul",
+            device: "cpu",
+            what: format!("rust {variant}"),
+            kernel: Some(kernel.to_string()),
+            outcome,
+        };
+        let mut rows = vec![row("tiled_matmul", "tiled_matmul", Outcome::Passed(0.0))];
+        assert_eq!(summary(&rows), "1 checks passed");
+        rows.push(row("matmul_presplit", "tiled_matmul", Outcome::Passed(0.0)));
+        rows.push(row(
+            "matmul_presplit",
+            "matmul_presplit",
+            Outcome::NotHere("no".into()),
+        ));
+        assert_eq!(
+            summary(&rows),
+            "2 checks passed, 1 of them by the general kernel, as their dims need, 1 not made here"
+        );
     }
 
     #[test]
