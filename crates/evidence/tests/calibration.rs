@@ -395,7 +395,7 @@ fn what_is_not_as_the_study_says_is_refused() {
     }
 }
 
-/// Verdicts use what was measured: the largest of all committed calibrations; 1% each until there is one.
+/// Verdicts use what was measured: the largest of all committed calibrations.
 #[test]
 fn the_margins_are_those_of_the_calibrations() {
     let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/calibration");
@@ -416,7 +416,6 @@ fn the_margins_are_those_of_the_calibrations() {
             found = std::array::from_fn(|i| found[i].max(bounds[i]));
         }
     }
-    // Of the very data: what is stated of all verdicts together.
     let used = [MARGIN, PROCESS_EFFECT, KERNEL_TIME_EFFECT, SPAN_EFFECT];
     assert_eq!(used, found, "crates/evidence/src/verdict.rs");
 }

@@ -105,15 +105,13 @@ impl Material {
 
     /// The largest difference between two arms of one process, of spans over its whole session; on the logarithm.
     pub fn largest_span_difference(&self) -> Result<f64, Invalid> {
-        let mut largest = 0.0f64;
+        let mut all = Vec::new();
         for of in self.0.values() {
             for cache in Cache::ALL {
-                for difference in handles(of.spans(cache))? {
-                    largest = largest.max(difference.abs());
-                }
+                all.extend(handles(of.spans(cache))?);
             }
         }
-        Ok(largest)
+        Ok(largest(&all))
     }
 
     /// The largest differences between two processes, of the kernel time of one handle and of the event span over as
@@ -253,13 +251,8 @@ impl Material {
                     processes.iter().map(|p| of.kernel_us[*p][handle]).collect()
                 };
                 let ratio = |of: &Measured| unpaired(&side(of, &a), &side(of, &b), Unit::Capture);
-                verdicts.push(self.judged(
-                    operation,
-                    &ratio,
-                    0.0,
-                    (bounds.margin, bounds.kernel_time_effect),
-                    by,
-                )?);
+                // Processes are the unit: their own scatter is what decides.
+                verdicts.push(self.judged(operation, &ratio, 0.0, (bounds.margin, 0.0), by)?);
             }
         }
         Ok(verdicts)

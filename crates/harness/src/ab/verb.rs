@@ -37,7 +37,7 @@ pub struct Arguments {
     /// Operation that both compute.
     #[arg(long)]
     op: Operation,
-    /// Compared with: a kernel variant, or an implementation (python, triton).
+    /// Compared with: a kernel variant, or an implementation other than rust.
     #[arg(long, value_name = "VARIANT")]
     a: String,
     /// Judged: likewise. The same as --a measures the session's own noise.
