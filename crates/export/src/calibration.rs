@@ -17,21 +17,7 @@ pub const DIRECTORY: &str = "docs/calibration";
 /// # Errors
 /// Where the directory cannot be listed.
 pub fn names(root: &Path) -> anyhow::Result<Vec<String>> {
-    let artifacts = root.join("artifacts");
-    let mut names = Vec::new();
-    if artifacts.is_dir() {
-        let entries = std::fs::read_dir(&artifacts).map_err(store::io_error("list", &artifacts))?;
-        for entry in entries {
-            let entry = entry.map_err(store::io_error("list", &artifacts))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let whole = entry.path().is_dir() && !name.ends_with(".partial");
-            if whole && name.starts_with(PREFIX) {
-                names.push(name);
-            }
-        }
-    }
-    names.sort();
-    Ok(names)
+    Ok(mage_workspace::stored(root, PREFIX)?)
 }
 
 /// The evidence of a study and its page, made from `artifacts/<name>`.

@@ -100,6 +100,28 @@ pub fn namespaces(root: &Path) -> Result<Vec<String>, StoreError> {
     Ok(names)
 }
 
+/// Names of the whole directories below `artifacts/` that begin with `prefix`, sorted.
+///
+/// # Errors
+/// [`StoreError`] where the directory cannot be listed.
+pub fn stored(root: &Path, prefix: &str) -> Result<Vec<String>, StoreError> {
+    let artifacts = root.join("artifacts");
+    let mut names = Vec::new();
+    if artifacts.is_dir() {
+        let entries = std::fs::read_dir(&artifacts).map_err(store::io_error("list", &artifacts))?;
+        for entry in entries {
+            let entry = entry.map_err(store::io_error("list", &artifacts))?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let whole = entry.path().is_dir() && !name.ends_with(".partial");
+            if whole && name.starts_with(prefix) {
+                names.push(name);
+            }
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
 /// The baseline of `experiment` for a namespace: the baseline's namespace of the same suffix where it has
 /// evidence, else the baseline experiment's own. Never one that was measured on another GPU.
 ///

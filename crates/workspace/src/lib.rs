@@ -10,7 +10,7 @@ mod tree;
 
 pub use committed::committed_sha256;
 pub use directory::{NewDirectory, discard, remove_cut_writes};
-pub use evidence::{Evidence, baseline, counters, namespaces};
+pub use evidence::{Evidence, baseline, counters, namespaces, stored};
 pub use root::{
     RootError, artifacts, compiled, counter_artifacts, error_artifacts, figures, find_root,
     ladder_artifacts, ladder_page, pages, profile_artifacts, results,

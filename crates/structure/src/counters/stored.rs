@@ -172,19 +172,7 @@ pub struct Stored {
 /// Names the file and the field that is not as it should be.
 pub fn all(root: &Path) -> anyhow::Result<Vec<Stored>> {
     let artifacts = root.join("artifacts");
-    let mut names = Vec::new();
-    if artifacts.is_dir() {
-        let entries = std::fs::read_dir(&artifacts).map_err(store::io_error("list", &artifacts))?;
-        for entry in entries {
-            let entry = entry.map_err(store::io_error("list", &artifacts))?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let whole = entry.path().is_dir() && !name.ends_with(".partial");
-            if whole && name.starts_with(PREFIX) {
-                names.push(name);
-            }
-        }
-    }
-    names.sort();
+    let names = mage_workspace::stored(root, PREFIX)?;
     names
         .iter()
         .map(|name| read(&artifacts.join(name), name))
