@@ -126,19 +126,27 @@ fn find_compiler() -> Result<Result<(PathBuf, Compiler), String>> {
     Ok(Err(tried))
 }
 
+/// What a compiler prints, if it succeeds.
+fn ask(rustc: &Path, arguments: &[&str]) -> Result<String> {
+    let output = Command::new(rustc).args(arguments).output()?;
+    ensure!(
+        output.status.success(),
+        "`{}` fails: {}",
+        arguments.join(" "),
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    Ok(String::from_utf8(output.stdout)?)
+}
+
+/// Where a compiler has the source of `core`, if it has it.
+fn library(rustc: &Path) -> Result<PathBuf> {
+    let sysroot = ask(rustc, &["--print=sysroot"])?;
+    Ok(Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library"))
+}
+
 /// What a compiler calls itself, if it can build the device crate.
 fn probe(rustc: &Path) -> Result<Compiler> {
-    let ask = |arguments: &[&str]| -> Result<String> {
-        let output = Command::new(rustc).args(arguments).output()?;
-        ensure!(
-            output.status.success(),
-            "`{}` fails: {}",
-            arguments.join(" "),
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
-        Ok(String::from_utf8(output.stdout)?)
-    };
-    let version = ask(&["--version", "--verbose"])?;
+    let version = ask(rustc, &["--version", "--verbose"])?;
     let llvm = version
         .lines()
         .find_map(|line| line.strip_prefix("LLVM version: "));
@@ -146,13 +154,15 @@ fn probe(rustc: &Path) -> Result<Compiler> {
         rustc: version.lines().next().unwrap_or_default().to_owned(),
         llvm: llvm.context("names no version of LLVM")?.to_owned(),
     };
-    let cpus = ask(&["--print=target-cpus", "--target=nvptx64-nvidia-cuda"])?;
+    let cpus = ask(
+        rustc,
+        &["--print=target-cpus", "--target=nvptx64-nvidia-cuda"],
+    )?;
     for target in Target::ALL.map(Target::name) {
         let known = cpus.split_whitespace().any(|cpu| cpu == target);
         ensure!(known, "has no nvptx64 backend for {target}");
     }
-    let sysroot = PathBuf::from(ask(&["--print=sysroot"])?.trim());
-    let core = sysroot.join("lib/rustlib/src/rust/library/core/src/lib.rs");
+    let core = library(rustc)?.join("core/src/lib.rs");
     ensure!(
         core.is_file(),
         "has no source of `core` at {}",
@@ -224,6 +234,18 @@ fn compile(root: &Path, rustc: &Path, variant: &Variant) -> Result<String> {
             cargo.env_remove(name);
         }
     }
+    // What `core` is locked with beside itself, none of which is built, lies beside it where the compiler ships it;
+    // elsewhere cargo looks into its cache.
+    let vendor = library(rustc)?.join("vendor");
+    if vendor.is_dir() {
+        let directory = vendor.to_str().context("the compiler's path is no UTF-8")?;
+        for setting in [
+            "source.crates-io.replace-with='library'".to_owned(),
+            format!("source.library.directory={directory:?}"),
+        ] {
+            cargo.args(["--config", &setting]);
+        }
+    }
     cargo
         .env_remove("RUSTC_WRAPPER")
         .env_remove("RUSTC_WORKSPACE_WRAPPER")
@@ -261,33 +283,39 @@ fn with_version(ptx: &str) -> Result<String> {
 }
 
 /// Writes the bounds of a block and the size of a cluster, for which the compiler has no attribute, between the
-/// head and the body of the only entry.
+/// head and the body of each entry.
 fn with_bounds(ptx: &str, variant: &Variant) -> Result<String> {
-    let head = format!(".visible .entry {}(", variant.id);
-    ensure!(ptx.matches(".entry").count() == 1, "has not one entry");
+    let (found, expected) = (ptx.matches(".entry").count(), variant.entries().count());
+    ensure!(
+        found == expected,
+        "has {found} entries, expected {expected}"
+    );
     ensure!(
         !ptx.contains(".func"),
         "has a function that was not inlined"
     );
-    let start = ptx
-        .find(&head)
-        .with_context(|| format!("has no {head:?}"))?;
-    let body = ptx[start..]
-        .find("\n{")
-        .with_context(|| format!("has no body after {head:?}"))?;
-    let (before, after) = ptx.split_at(start + body);
-    let [x, y, z] = variant.block;
-    let resident = match variant.resident_blocks {
-        0 => String::new(),
-        blocks => format!("\n.minnctapersm {blocks}"),
-    };
-    let cluster = match variant.cluster {
-        1 => String::new(),
-        blocks => format!("\n.explicitcluster\n.reqnctapercluster {blocks}, 1, 1"),
-    };
-    Ok(format!(
-        "{before}\n.maxntid {x}, {y}, {z}{resident}{cluster}{after}"
-    ))
+    let mut ptx = ptx.to_owned();
+    for entry in variant.entries() {
+        let head = format!(".visible .entry {}(", entry.id);
+        let start = ptx
+            .find(&head)
+            .with_context(|| format!("has no {head:?}"))?;
+        let body = ptx[start..]
+            .find("\n{")
+            .with_context(|| format!("has no body after {head:?}"))?;
+        let [x, y, z] = entry.block;
+        let resident = match entry.resident_blocks {
+            0 => String::new(),
+            blocks => format!("\n.minnctapersm {blocks}"),
+        };
+        let cluster = match entry.cluster {
+            1 => String::new(),
+            blocks => format!("\n.explicitcluster\n.reqnctapercluster {blocks}, 1, 1"),
+        };
+        let bounds = format!("\n.maxntid {x}, {y}, {z}{resident}{cluster}");
+        ptx.insert_str(start + body, &bounds);
+    }
+    Ok(ptx)
 }
 
 /// The Rust source that embeds the objects.
@@ -467,7 +495,12 @@ mod tests {
         let error = with_bounds(&format!(".func helper()\n{{\n}}\n{entry}"), variant());
         assert!(error.unwrap_err().to_string().contains("not inlined"));
         let error = with_bounds(&format!("{entry}{entry}"), variant());
-        assert!(error.unwrap_err().to_string().contains("one entry"));
+        assert!(
+            error
+                .unwrap_err()
+                .to_string()
+                .contains("has 2 entries, expected 1")
+        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 /// The code of one variant.
 #[derive(Debug)]
 pub struct Object {
-    /// Id of the variant, and the name of the only entry.
+    /// Id of the variant, and the name of the entry of its last launch.
     pub variant: &'static str,
     /// The architecture that it is compiled for, which decides the devices that run it
     /// ([`Target`](crate::variants::Target)).
@@ -109,26 +109,35 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_one_entry_of_its_block_and_shared_memory() {
+    fn an_object_is_its_entries_of_their_blocks_and_shared_memory() {
         for variant in VARIANTS {
             let ptx = ptx(variant.id).unwrap().ptx;
-            let entry = format!(".visible .entry {}(\n", variant.id);
-            assert_eq!(ptx.matches(".entry").count(), 1);
-            assert!(ptx.contains(&entry), "no {entry:?}");
-            let [x, y, z] = variant.block;
-            let cluster = match variant.cluster {
-                1 => String::new(),
-                blocks => format!(".explicitcluster\n.reqnctapercluster {blocks}, 1, 1\n"),
-            };
-            let resident = match variant.resident_blocks {
-                0 => String::new(),
-                blocks => format!(".minnctapersm {blocks}\n"),
-            };
-            let bounds = format!("\n.maxntid {x}, {y}, {z}\n{resident}{cluster}{{\n");
-            assert!(ptx.contains(&bounds), "{}: no {bounds:?}", variant.id);
+            assert_eq!(ptx.matches(".entry").count(), variant.entries().count());
+            for entry in variant.entries() {
+                let head = format!(".visible .entry {}(\n", entry.id);
+                let (_, from) = ptx
+                    .split_once(&head)
+                    .unwrap_or_else(|| panic!("no {head:?}"));
+                let [x, y, z] = entry.block;
+                let cluster = match entry.cluster {
+                    1 => String::new(),
+                    blocks => format!(".explicitcluster\n.reqnctapercluster {blocks}, 1, 1\n"),
+                };
+                let resident = match entry.resident_blocks {
+                    0 => String::new(),
+                    blocks => format!(".minnctapersm {blocks}\n"),
+                };
+                let bounds = format!("\n.maxntid {x}, {y}, {z}\n{resident}{cluster}{{\n");
+                let (parameters, _) = from.split_once("{\n").unwrap();
+                let parameters = format!("{parameters}{{\n");
+                assert!(parameters.ends_with(&bounds), "{}: no {bounds:?}", entry.id);
+            }
             assert_eq!(
                 shared_bytes(ptx),
-                variant.static_shared_bytes,
+                variant
+                    .entries()
+                    .map(|entry| entry.static_shared_bytes)
+                    .sum::<u32>(),
                 "{}",
                 variant.id
             );

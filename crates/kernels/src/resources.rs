@@ -9,7 +9,7 @@ pub const FILE: &str = "crates/kernels/ptx/resources.json";
 
 const PINS: &str = include_str!("../ptx/resources.json");
 
-/// The pinned resources of every object, and what gave them.
+/// The pinned resources of every entry of the objects, and what gave them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pins {
@@ -17,11 +17,11 @@ pub struct Pins {
     pub ptxas: String,
     /// The architecture that they are for.
     pub arch: String,
-    /// By variant.
+    /// By entry: a variant's own has its id.
     pub objects: BTreeMap<String, Resources>,
 }
 
-/// What one object takes.
+/// What one entry takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resources {
@@ -43,13 +43,14 @@ pub fn pins() -> Pins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::variants::VARIANTS;
+    use crate::variants::{VARIANTS, Variant};
 
     #[test]
-    fn every_variant_is_pinned_and_nothing_else() {
+    fn every_entry_is_pinned_and_nothing_else() {
         let pinned: Vec<String> = pins().objects.into_keys().collect();
-        let mut variants: Vec<&str> = VARIANTS.iter().map(|variant| variant.id).collect();
-        variants.sort_unstable();
-        assert_eq!(pinned, variants);
+        let entries = VARIANTS.iter().flat_map(Variant::entries);
+        let mut entries: Vec<&str> = entries.map(|entry| entry.id).collect();
+        entries.sort_unstable();
+        assert_eq!(pinned, entries);
     }
 }

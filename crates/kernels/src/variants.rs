@@ -97,15 +97,46 @@ pub struct Variant {
     /// The boxes of each input for dims of the operation, or none. A variant that reads its inputs in boxes takes for
     /// each of them the address of a tensor map, after the dims.
     boxes: Option<fn(&[u32]) -> Boxes>,
-    /// Bytes of scratch memory in global memory for dims of the operation, or none. A variant that has some lets the
-    /// blocks of its grid wait for each other, so that every one of them must be resident.
+    /// Bytes of scratch memory in global memory for dims of the operation, or none.
     scratch_bytes: Option<fn(&[u32]) -> usize>,
+    /// A launch before the variant's own, or none.
+    pub first: Option<First>,
     /// What it does, in one sentence.
     pub summary: &'static str,
     /// Blocks for dims of the operation.
     grid: fn(&[u32]) -> [u32; 3],
     /// What each dim must be a multiple of, and its largest value.
     limits: &'static [Limit],
+}
+
+/// A launch before a variant's own, with the same arguments: an entry of the same object.
+#[derive(Debug)]
+pub struct First {
+    /// The symbol in the object.
+    pub id: &'static str,
+    /// Threads of a block, x, y, z, as [`Variant::block`].
+    pub block: [u32; 3],
+    /// As [`Variant::resident_blocks`].
+    pub resident_blocks: u32,
+    /// As [`Variant::static_shared_bytes`].
+    pub static_shared_bytes: u32,
+    /// Blocks for dims of the operation.
+    grid: fn(&[u32]) -> [u32; 3],
+}
+
+/// One entry of an object, with what the object demands of its launches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// The symbol.
+    pub id: &'static str,
+    /// As [`Variant::block`].
+    pub block: [u32; 3],
+    /// As [`Variant::resident_blocks`].
+    pub resident_blocks: u32,
+    /// As [`Variant::cluster`].
+    pub cluster: u32,
+    /// As [`Variant::static_shared_bytes`].
+    pub static_shared_bytes: u32,
 }
 
 /// What a variant asks of one dim.
@@ -121,6 +152,39 @@ struct Limit {
 const MAX_GRID_YZ: u32 = 65_535;
 
 impl Variant {
+    /// The entries of its object, in the order of their launches: [`first`](Self::first) where it has one, then its own.
+    pub fn entries(&self) -> impl Iterator<Item = Entry> {
+        let first = self.first.as_ref().map(|first| Entry {
+            id: first.id,
+            block: first.block,
+            resident_blocks: first.resident_blocks,
+            cluster: 1,
+            static_shared_bytes: first.static_shared_bytes,
+        });
+        first.into_iter().chain([Entry {
+            id: self.id,
+            block: self.block,
+            resident_blocks: self.resident_blocks,
+            cluster: self.cluster,
+            static_shared_bytes: self.static_shared_bytes,
+        }])
+    }
+
+    /// The launch before its own for `dims`, as for [`launch`](Self::launch).
+    pub fn first_launch(&self, dims: &[u32]) -> Option<Launch> {
+        self.first.as_ref().map(|first| Launch {
+            grid: (first.grid)(dims),
+            block: first.block,
+            dynamic_shared_bytes: 0,
+        })
+    }
+
+    /// Whether the blocks of its grid wait for each other, so that every one of them must be resident: those of
+    /// a variant with scratch memory and a single launch do.
+    pub fn blocks_wait(&self) -> bool {
+        self.scratch_bytes.is_some() && self.first.is_none()
+    }
+
     /// The launch for `dims`, which must be ones that the variant [`takes`](Self::takes).
     pub fn launch(&self, dims: &[u32]) -> Launch {
         Launch {
@@ -163,12 +227,14 @@ impl Variant {
                 ));
             }
         }
-        let [_, y, z] = (self.grid)(dims);
-        if y.max(z) > MAX_GRID_YZ {
-            return Err(format!(
-                "{} needs {y} x {z} blocks along y and z for {dims:?}, of which CUDA allows {MAX_GRID_YZ} each",
-                self.id
-            ));
+        let first = self.first.as_ref().map(|first| (first.grid)(dims));
+        for [_, y, z] in first.into_iter().chain([(self.grid)(dims)]) {
+            if y.max(z) > MAX_GRID_YZ {
+                return Err(format!(
+                    "{} needs {y} x {z} blocks along y and z for {dims:?}, of which CUDA allows {MAX_GRID_YZ} each",
+                    self.id
+                ));
+            }
         }
         Ok(())
     }
@@ -190,6 +256,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "One output a thread from 16 x 16 tiles in shared memory.",
         grid: |dims| [dims[1].div_ceil(16), dims[0].div_ceil(16), 1],
         limits: &[],
@@ -208,6 +275,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "4 x 4 outputs a thread in registers, 64 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 64, 1],
         limits: &[multiple(0, 64), multiple(1, 64), multiple(2, 32)],
@@ -226,6 +294,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "8 x 4 outputs a thread in registers, 128 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 32)],
@@ -244,6 +313,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "8 x 8 outputs a thread in registers, 128 x 64 a block, two buffers.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 16)],
@@ -262,6 +332,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Two groups of threads a block, each half of every step; copies two steps ahead.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 32)],
@@ -280,6 +351,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Three binary16 products an FP32 one on tensor cores, 128 x 64 a block.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 64)],
@@ -298,6 +370,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "The three products by warpgroups, which read B from shared memory themselves.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 64), multiple(2, 64)],
@@ -316,6 +389,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "128 x 128 a cluster of two blocks, each half of K; one warpgroup splits B.",
         grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
         limits: &[multiple(0, 128), multiple(1, 128), multiple(2, 128)],
@@ -334,6 +408,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Bulk copies bring each row of B to two blocks, where two warpgroups split it.",
         grid: |dims| [4 * (dims[1] / 128), dims[0] / 256, 1],
         limits: &[multiple(0, 256), multiple(1, 128), multiple(2, 128)],
@@ -352,6 +427,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: Some(|dims| split_tiles(dims[0] + dims[1], dims[2])),
+        first: None,
         summary: "The grid splits A and B once, into scratch memory; bulk copies feed 128 x 128 a cluster.",
         grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
         limits: &[tiles(0, 128, 1024), tiles(1, 128, 1024), multiple(2, 256)],
@@ -370,9 +446,60 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: Some(|dims| split_panels(dims[0] / 128, dims[1] / 128, dims[2])),
+        first: None,
         summary: "A block begins with tiles that it splits itself, and waits for those that it reads.",
         grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
         limits: &[tiles(0, 128, 1024), tiles(1, 128, 1024), multiple(2, 256)],
+    },
+    Variant {
+        id: "matmul_two_pass",
+        operation: Operation::Matmul,
+        parent: Some("matmul_local"),
+        introduced: "limit-001",
+        status: Status::Retained,
+        block: [288, 1, 1],
+        resident_blocks: 0,
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 6 * 32_768 + 32_768 + 128,
+        cluster: 2,
+        target: Target::Sm90a,
+        boxes: None,
+        scratch_bytes: Some(split_halves),
+        first: Some(First {
+            id: "matmul_two_pass_split",
+            block: [128, 1, 1],
+            resident_blocks: 0,
+            static_shared_bytes: 64 * 32 * 4,
+            grid: |dims| [dims[2] / 16, dims[0].max(dims[1]) / 128, 2],
+        }),
+        summary: "A launch splits A and B, the next multiplies: 128 x 128 a cluster, each block half of K.",
+        grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
+        limits: &[multiple(0, 128), multiple(1, 128), multiple(2, 64)],
+    },
+    Variant {
+        id: "matmul_narrow",
+        operation: Operation::Matmul,
+        parent: Some("matmul_two_pass"),
+        introduced: "limit-001",
+        status: Status::Retained,
+        block: [288, 1, 1],
+        resident_blocks: 0,
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 8 * 24_576 + 32_768 + 192,
+        cluster: 1,
+        target: Target::Sm90a,
+        boxes: None,
+        scratch_bytes: Some(split_halves),
+        first: Some(First {
+            id: "matmul_narrow_split",
+            block: [128, 1, 1],
+            resident_blocks: 0,
+            static_shared_bytes: 64 * 32 * 4,
+            grid: |dims| [dims[2] / 16, dims[0].max(dims[1]) / 128, 2],
+        }),
+        summary: "64 x 128 and all of K a block: no cluster, no sums between blocks; quads of outputs are stored.",
+        grid: |dims| [dims[1] / 128, dims[0] / 64, 1],
+        limits: &[multiple(0, 128), multiple(1, 128), multiple(2, 64)],
     },
     Variant {
         id: "bias_gelu",
@@ -388,6 +515,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "One output a thread, bias and GELU in one pass.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
@@ -406,6 +534,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A quad a thread in 128-bit accesses.",
         grid: |dims| [(dims[0] * dims[1]).div_ceil(1024), 1, 1],
         limits: &[multiple(1, 4)],
@@ -424,6 +553,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Two quads a thread, 128 threads a block.",
         grid: |dims| [(dims[0] * dims[1]).div_ceil(1024), 1, 1],
         limits: &[multiple(1, 4)],
@@ -442,6 +572,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "The same quad of eight rows a thread, the bias read once for them.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 4)],
@@ -460,6 +591,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Four rows a thread, 192 x 4 threads a block.",
         grid: |dims| [dims[0] / 16, 1, 1],
         limits: &[multiple(0, 16), multiple(1, 4)],
@@ -478,6 +610,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Eight rows a thread, caches told that nothing is read twice.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 4)],
@@ -496,6 +629,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Eight rows a thread, each written before the next is computed.",
         grid: |dims| [dims[1].div_ceil(768), dims[0].div_ceil(8), 1],
         limits: &[multiple(1, 4)],
@@ -514,6 +648,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "The same quad of two rows a thread.",
         grid: |dims| [dims[0] / 2, 1, 1],
         limits: &[multiple(0, 2), multiple(1, 4)],
@@ -532,6 +667,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A quad of one row a thread, a row a block.",
         grid: |dims| [dims[0], 1, 1],
         limits: &[multiple(1, 4)],
@@ -550,6 +686,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Three rows a thread, all threads that the device holds at once.",
         grid: |dims| [dims[1].div_ceil(256), dims[0].div_ceil(24), 1],
         limits: &[multiple(1, 4)],
@@ -568,6 +705,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "One reciprocal for the four elements of a quad.",
         grid: |dims| [dims[0] / 2, 1, 1],
         limits: &[multiple(0, 2), multiple(1, 4)],
@@ -586,6 +724,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "x arrives in shared memory by bulk copies.",
         grid: |dims| [dims[0] / 16, 1, 1],
         limits: &[multiple(0, 16), multiple(1, 768), at_most(1, 768)],
@@ -604,6 +743,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "One wave, one reciprocal for the four elements of a quad.",
         grid: |dims| [dims[1].div_ceil(256), dims[0].div_ceil(24), 1],
         limits: &[multiple(1, 4)],
@@ -622,6 +762,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Six rows a thread, three of them in flight.",
         grid: |dims| [dims[1].div_ceil(256), dims[0].div_ceil(24), 1],
         limits: &[multiple(1, 4)],
@@ -640,6 +781,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Copies x as bias_gelu_two reads and writes.",
         grid: |dims| [(dims[0] * dims[1]).div_ceil(1024), 1, 1],
         limits: &[multiple(1, 4)],
@@ -658,6 +800,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Copies x as bias_gelu_rows reads and writes.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 4)],
@@ -676,6 +819,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Copies x as bias_gelu_pair reads and writes.",
         grid: |dims| [dims[0] / 2, 1, 1],
         limits: &[multiple(0, 2), multiple(1, 4)],
@@ -694,6 +838,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Copies x as bias_gelu_full reads and writes.",
         grid: |dims| [dims[1].div_ceil(256), dims[0].div_ceil(24), 1],
         limits: &[multiple(1, 4)],
@@ -712,6 +857,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Copies x by bulk copies alone.",
         grid: |dims| [dims[0] / 16, 1, 1],
         limits: &[multiple(0, 16), multiple(1, 768), at_most(1, 768)],
@@ -730,6 +876,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Multiply-adds on registers and next to no bytes, to measure the FP32 pipe.",
         grid: |dims| [dims[0], 1, 1],
         limits: &[multiple(1, 768), at_most(1, 768)],
@@ -748,6 +895,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A block of 256 threads a row, partial sums halved in shared memory.",
         grid: |dims| [dims[0], 1, 1],
         limits: &[],
@@ -766,6 +914,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A warp a row, partial sums meet in shuffles, quads in place of floats.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4)],
@@ -784,6 +933,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A warp a row, the row's quads held in an array of each lane.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[Limit {
@@ -806,6 +956,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A warp a row, the row read once in predicated quads and centred in registers.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 768)],
@@ -824,6 +975,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A warp a row, 32 rows a block.",
         grid: |dims| [dims[0].div_ceil(32), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 768)],
@@ -842,6 +994,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A warp a row of 768.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 768), at_most(1, 768)],
@@ -860,6 +1013,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A warp a row of 768, mean and squares in one butterfly.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 768), at_most(1, 768)],
@@ -878,6 +1032,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Two rows of 768 a warp, scale and shift read once for both.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 768), at_most(1, 768)],
@@ -896,6 +1051,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Eight rows of 768 a block, a thread the same quad of each.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 768), at_most(1, 768)],
@@ -914,6 +1070,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Eight rows of 768 a block, one barrier.",
         grid: |dims| [dims[0] / 8, 1, 1],
         limits: &[multiple(0, 8), multiple(1, 768), at_most(1, 768)],
@@ -925,13 +1082,14 @@ pub static VARIANTS: &[Variant] = &[
         introduced: "limit-001",
         status: Status::Rejected,
         block: [192, 1, 1],
-        resident_blocks: 8,
+        resident_blocks: 0,
         static_shared_bytes: (4 * 16 + 1536) * 4,
         dynamic_shared_bytes: 0,
         cluster: 1,
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Four rows of 768 a block.",
         grid: |dims| [dims[0] / 4, 1, 1],
         limits: &[multiple(0, 4), multiple(1, 768), at_most(1, 768)],
@@ -950,6 +1108,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Two rows of 768 a block.",
         grid: |dims| [dims[0] / 2, 1, 1],
         limits: &[multiple(0, 2), multiple(1, 768), at_most(1, 768)],
@@ -968,6 +1127,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A warp a row of 768, scale and shift in shared memory.",
         grid: |dims| [dims[0] / 32, 1, 1],
         limits: &[multiple(0, 32), multiple(1, 768), at_most(1, 768)],
@@ -986,6 +1146,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A warp a row of 768, scale and shift in shared memory, one reduction.",
         grid: |dims| [dims[0] / 32, 1, 1],
         limits: &[multiple(0, 32), multiple(1, 768), at_most(1, 768)],
@@ -1004,6 +1165,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Copies x as layer_norm_wide reads and writes.",
         grid: |dims| [dims[0] / 32, 1, 1],
         limits: &[multiple(0, 32), multiple(1, 768), at_most(1, 768)],
@@ -1022,6 +1184,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "One output a thread, the channel fastest.",
         grid: |dims| one_a_thread(dims[0] * dims[0] * dims[1]),
         limits: &[],
@@ -1040,6 +1203,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "4 x 4 outputs a thread in registers, a channel a lane.",
         grid: |dims| [dims[0] / 8, dims[0] / 16, dims[1] / 32],
         limits: &[multiple(0, 16), multiple(1, 32)],
@@ -1058,6 +1222,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "8 x 8 outputs a thread from stages of shared memory, k shared out among warps.",
         grid: |dims| [dims[1] / 8, dims[0] / 16, dims[0] / 32],
         limits: &[multiple(0, 32), multiple(1, 8)],
@@ -1076,6 +1241,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Three TF32 products for one of FP32 on tensor cores, 32 x 16 outputs of 8 channels a block.",
         grid: |dims| [dims[1] / 8, dims[0] / 16, dims[0] / 32],
         limits: &[multiple(0, 32), multiple(1, 8)],
@@ -1094,6 +1260,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "32 x 32 outputs of 8 channels a block on tensor cores.",
         grid: |dims| [dims[1] / 8, dims[0] / 32, dims[0] / 32],
         limits: &[multiple(0, 32), multiple(1, 8)],
@@ -1112,6 +1279,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "16 x 16 outputs of 16 channels a block on tensor cores.",
         grid: |dims| [dims[1] / 16, dims[0] / 16, dims[0] / 16],
         limits: &[multiple(0, 16), multiple(1, 16)],
@@ -1130,6 +1298,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "16 x 16 outputs of 16 channels a block, each stage asked for while others are used.",
         grid: |dims| [dims[1] / 16, dims[0] / 16, dims[0] / 16],
         limits: &[multiple(0, 16), multiple(1, 16)],
@@ -1151,6 +1320,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        first: None,
         summary: "Stages fetched in boxes for a warp of their own.",
         grid: |dims| [dims[0] / 16, dims[0] / 16, dims[1] / 16],
         limits: &[multiple(0, 16), multiple(1, 16)],
@@ -1172,6 +1342,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 8],
         }),
         scratch_bytes: None,
+        first: None,
         summary: "Boxes fetched once for the two blocks of a cluster that need them.",
         grid: |dims| [4 * (dims[0] / 32), dims[0] / 32, dims[1] / 16],
         limits: &[multiple(0, 32), multiple(1, 16)],
@@ -1193,6 +1364,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        first: None,
         summary: "Values cut where the products want them, without copies.",
         grid: |dims| [dims[0] / 16, dims[0] / 16, dims[1] / 16],
         limits: &[multiple(0, 16), multiple(1, 16)],
@@ -1214,6 +1386,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        first: None,
         summary: "32 x 16 outputs of 16 channels a cluster of two blocks, each half of k, asked for at once.",
         grid: |dims| [2 * (dims[0] / 16), dims[0] / 32, dims[1] / 16],
         limits: &[multiple(0, 32), multiple(1, 16)],
@@ -1232,6 +1405,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "As triangle_halves, copied by every thread in place of boxes.",
         grid: |dims| [2 * (dims[0] / 16), dims[0] / 32, dims[1] / 16],
         limits: &[multiple(0, 32), multiple(1, 16)],
@@ -1253,6 +1427,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [8, 4, 16],
         }),
         scratch_bytes: None,
+        first: None,
         summary: "32 x 32 outputs of 8 channels a cluster of two blocks.",
         grid: |dims| [2 * (dims[0] / 32), dims[0] / 32, dims[1] / 8],
         limits: &[multiple(0, 32), multiple(1, 8)],
@@ -1274,6 +1449,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        first: None,
         summary: "As triangle_halves, clusters starting at different k.",
         grid: |dims| [2 * (dims[0] / 16), dims[0] / 32, dims[1] / 16],
         limits: &[multiple(0, 32), multiple(1, 16)],
@@ -1295,6 +1471,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        first: None,
         summary: "Stages by turns to two groups of warps.",
         grid: |dims| [2 * (dims[0] / 16), dims[0] / 32, dims[1] / 16],
         limits: &[multiple(0, 32), multiple(1, 16)],
@@ -1313,6 +1490,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Copies to shared memory and writes as triangle_ring does.",
         grid: |dims| [dims[1] / 16, dims[0] / 16, dims[0] / 16],
         limits: &[multiple(0, 16), multiple(1, 16)],
@@ -1334,6 +1512,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        first: None,
         summary: "Reads to shared memory and writes as triangle_halves does.",
         grid: |dims| [2 * (dims[0] / 16), dims[0] / 32, dims[1] / 16],
         limits: &[multiple(0, 32), multiple(1, 16)],
@@ -1352,6 +1531,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Multiplies and writes as triangle_ring does, without copies.",
         grid: |dims| [dims[1] / 16, dims[0] / 16, dims[0] / 16],
         limits: &[multiple(0, 16), multiple(1, 16)],
@@ -1370,6 +1550,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "One output a thread, the edges of its node in turn.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
         limits: &[],
@@ -1388,6 +1569,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A warp a node, two rows of features a 128-bit read, 16 edges in flight.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -1406,6 +1588,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A warp a node, 32 nodes a block.",
         grid: |dims| [dims[0].div_ceil(32), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -1424,6 +1607,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "A warp a node, every lane reading the indices of its edges.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -1442,6 +1626,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        first: None,
         summary: "Half a warp a node, 8 edges in flight.",
         grid: |dims| [dims[0].div_ceil(16), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
@@ -1485,6 +1670,13 @@ fn split_tiles(rows_and_columns: u32, k: u32) -> usize {
 fn split_panels(down: u32, across: u32, k: u32) -> usize {
     let tiles = ((down + across) * (k / 64)) as usize;
     (tiles * (128 * 64 + 1) + (2 * down * across) as usize) * 4
+}
+
+/// Bytes of scratch memory for A and B as binary16 halves in parts of 128 rows or columns by 32 steps of K, with a word a
+/// part.
+fn split_halves(dims: &[u32]) -> usize {
+    let parts = ((dims[0] + dims[1]) / 128 * (dims[2] / 32)) as usize;
+    parts * (128 * 32 + 2) * 4
 }
 
 /// Blocks of 256 threads for so many outputs, fewer than 2^31.
@@ -1581,7 +1773,7 @@ mod tests {
     fn launches_have_the_published_shapes() {
         /// Variant, dims, grid, block.
         type Case = (&'static str, &'static [u32], [u32; 3], [u32; 3]);
-        let cases: [Case; 69] = [
+        let cases: [Case; 71] = [
             (
                 "tiled_matmul",
                 &[1024, 1024, 1024],
@@ -1643,6 +1835,18 @@ mod tests {
                 [288, 1, 1],
             ),
             ("matmul_local", &[1024, 1024, 1024], [16, 8, 1], [512, 1, 1]),
+            (
+                "matmul_two_pass",
+                &[1024, 1024, 1024],
+                [16, 8, 1],
+                [288, 1, 1],
+            ),
+            (
+                "matmul_narrow",
+                &[1024, 1024, 1024],
+                [8, 16, 1],
+                [288, 1, 1],
+            ),
             ("bias_gelu", &[4096, 768], [12_288, 1, 1], [256, 1, 1]),
             ("bias_gelu_quad", &[4096, 768], [3072, 1, 1], [256, 1, 1]),
             ("bias_gelu_two", &[4096, 768], [3072, 1, 1], [128, 1, 1]),
@@ -1805,7 +2009,23 @@ mod tests {
         let bytes = |id| find(id).unwrap().scratch_bytes(&[1024, 1024, 1024]);
         assert_eq!(bytes("matmul_presplit"), Some((8 << 20) + 257 * 4));
         assert_eq!(bytes("matmul_local"), Some((8 << 20) + (256 + 128) * 4));
+        let (parts, part) = (2 * 8 * 32, 128 * 128);
+        assert_eq!(bytes("matmul_narrow"), Some(parts * (part + 8)));
         assert_eq!(bytes("tiled_matmul"), None);
+    }
+
+    #[test]
+    fn a_launch_before_covers_both_inputs() {
+        let narrow = find("matmul_narrow").unwrap();
+        let first = narrow.first_launch(&[128, 384, 64]).unwrap();
+        assert_eq!((first.grid, first.block), ([4, 3, 2], [128, 1, 1]));
+        let entries: Vec<_> = narrow.entries().map(|entry| entry.id).collect();
+        assert_eq!(entries, ["matmul_narrow_split", "matmul_narrow"]);
+        let waits = |id| find(id).unwrap().blocks_wait();
+        assert!(waits("matmul_local") && !waits("matmul_narrow") && !waits("tiled_matmul"));
+        for variant in VARIANTS {
+            assert_eq!(variant.first.is_some(), variant.entries().count() == 2);
+        }
     }
 
     #[test]
@@ -1820,6 +2040,7 @@ mod tests {
             "layer_norm_tile takes width up to 1024, not 2048"
         );
         assert!(reason("tiled_matmul", &[1_048_577, 1, 1]).contains("65537 x 1 blocks"));
+        assert!(reason("matmul_narrow", &[128, 8_388_608, 64]).contains("65536 x 2 blocks"));
         assert!(reason("layer_norm", &[0, 1]).contains("rows"));
     }
 }

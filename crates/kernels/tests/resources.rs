@@ -9,7 +9,7 @@
 
 use mage_kernels::objects::{Object, objects};
 use mage_kernels::resources::{Pins, Resources};
-use mage_kernels::variants::find;
+use mage_kernels::variants::{VARIANTS, Variant};
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -31,13 +31,13 @@ fn objects_take_the_pinned_resources() {
     let version = version(&ptxas);
     let found: BTreeMap<String, Resources> = objects()
         .iter()
-        .map(|object| (object.variant.to_owned(), resources(&ptxas, object)))
+        .flat_map(|object| resources(&ptxas, object))
         .collect();
-    for (id, found) in &found {
-        let declared = find(id).unwrap().static_shared_bytes;
+    for entry in VARIANTS.iter().flat_map(Variant::entries) {
         assert_eq!(
-            found.shared_bytes, declared,
-            "shared bytes of {id}, table of variants"
+            found[entry.id].shared_bytes, entry.static_shared_bytes,
+            "shared bytes of {}, table of variants",
+            entry.id
         );
     }
 
@@ -129,7 +129,8 @@ fn version(ptxas: &Path) -> String {
         .to_owned()
 }
 
-fn resources(ptxas: &Path, object: &Object) -> Resources {
+/// What each entry of the object takes.
+fn resources(ptxas: &Path, object: &Object) -> Vec<(String, Resources)> {
     let directory = tempfile::tempdir().unwrap();
     let source = directory.path().join(object.file_name());
     let cubin = directory.path().join("out.cubin");
@@ -143,7 +144,13 @@ fn resources(ptxas: &Path, object: &Object) -> Resources {
     for complaint in ["serialized", "warning", "ignored"] {
         assert!(!text.contains(complaint), "{}:\n{text}", object.variant);
     }
-    parse(&text)
+    let entries = text.split("Compiling entry function '").skip(1);
+    entries
+        .map(|entry| {
+            let (name, said) = entry.split_once('\'').unwrap();
+            (name.to_owned(), parse(said))
+        })
+        .collect()
 }
 
 /// Reads what `ptxas -v` says of one entry. It names only what an entry has.

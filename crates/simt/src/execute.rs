@@ -37,12 +37,15 @@ macro_rules! kernels {
 /// The first instruction of each of the other variants that is not emulated.
 const DEVICE_ONLY: &[(&str, &str)] = &[
     ("matmul_local", FLAGS),
+    ("matmul_narrow", SCRATCH),
     ("matmul_presplit", GRID),
+    ("matmul_two_pass", SCRATCH),
     ("multiply_ring", NOTHING),
 ];
 
 const NOTHING: &str = "shared memory that nothing wrote, to measure what products cost alone";
 const FLAGS: &str = "a flag of another block in global memory (ld.acquire)";
+const SCRATCH: &str = "scratch memory that a launch before it wrote";
 const GRID: &str = "a barrier of all blocks of the grid in global memory (atom.add)";
 
 kernels! {

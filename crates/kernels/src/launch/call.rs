@@ -16,6 +16,8 @@ pub struct Call {
     module: Module,
     variant: &'static Variant,
     launch: Launch,
+    /// The launch before.
+    first: Option<Launch>,
     inputs: Vec<(&'static str, Buffer, usize)>,
     /// The tensor maps of the inputs, where the kernel takes them: their addresses are among the arguments.
     _maps: Vec<CudaSlice<u64>>,
@@ -77,7 +79,9 @@ impl Call {
         let launch = variant.launch(&inputs.dims);
         let scratch = match variant.scratch_bytes(&inputs.dims) {
             Some(bytes) => {
-                module.check_resident(variant, launch)?;
+                if variant.blocks_wait() {
+                    module.check_resident(variant, launch)?;
+                }
                 let zeroed = gpu.stream.alloc_zeros::<u8>(bytes);
                 let scratch = zeroed.map_err(failed("allocate scratch memory on the device"))?;
                 arguments.push(address(gpu, &scratch));
@@ -91,6 +95,7 @@ impl Call {
             module,
             variant,
             launch,
+            first: variant.first_launch(&inputs.dims),
             inputs: buffers,
             _maps: maps,
             output,
@@ -105,36 +110,36 @@ impl Call {
         self.variant
     }
 
-    /// Launches the kernel once; returns before it has run.
+    /// Makes the variant's launches once; returns before they have run.
     ///
     /// # Errors
-    /// [`LaunchError`] where the driver refuses the launch.
+    /// [`LaunchError`] where the driver refuses a launch.
     pub fn launch(&mut self) -> Result<(), LaunchError> {
         let mut pointers: [*mut c_void; 16] = [std::ptr::null_mut(); 16];
         for (pointer, slot) in pointers.iter_mut().zip(self.arguments.iter_mut()) {
             *pointer = std::ptr::from_mut(slot).cast();
         }
-        let Launch {
-            grid,
-            block,
-            dynamic_shared_bytes,
-        } = self.launch;
-        // SAFETY: the function is loaded as long as `self.module` lives; the argument slots hold, in the
-        // kernel's order, device addresses of buffers that `self` owns with the lengths that the dims
-        // give, then the dims, then the tensor maps and the scratch memory that the variant has; its table entry
-        // gave the launch shape for these dims.
-        #[allow(unsafe_code)]
-        let launched = unsafe {
-            result::launch_kernel(
-                self.module.function(),
-                grid.into(),
-                block.into(),
-                dynamic_shared_bytes,
-                self.gpu.stream.cu_stream(),
-                &mut pointers[..self.arguments.len()],
-            )
-        };
-        launched.map_err(failed(format!("launch {}", self.variant.id)))
+        let pointers = &mut pointers[..self.arguments.len()];
+        let own = (self.module.function(), self.launch);
+        for (function, launch) in self.module.first().zip(self.first).into_iter().chain([own]) {
+            // SAFETY: the function is loaded as long as `self.module` lives; the argument slots hold, in the
+            // kernel's order, device addresses of buffers that `self` owns with the lengths that the dims
+            // give, then the dims, then the tensor maps and the scratch memory that the variant has; its table entry
+            // gave the launch shape for these dims.
+            #[allow(unsafe_code)]
+            let launched = unsafe {
+                result::launch_kernel(
+                    function,
+                    launch.grid.into(),
+                    launch.block.into(),
+                    launch.dynamic_shared_bytes,
+                    self.gpu.stream.cu_stream(),
+                    pointers,
+                )
+            };
+            launched.map_err(failed(format!("launch {}", self.variant.id)))?;
+        }
+        Ok(())
     }
 
     /// Fills the output with NaN, so that an element that a call does not write cannot pass a check.

@@ -1,20 +1,22 @@
-//! One loaded PTX object and its entry.
+//! One loaded PTX object and its entries.
 
 use super::{Gpu, LaunchError, failed, is_old_driver};
 use crate::objects;
 use crate::variants::{Launch, Variant};
-use cudarc::driver::{CudaContext, result, sys};
+use cudarc::driver::{CudaContext, DriverError, result, sys};
 use std::ffi::CString;
 use std::sync::Arc;
 
 /// Shared bytes of a block that a launch may have unless its function is allowed more.
 const SHARED_BYTES_OF_ANY_LAUNCH: u32 = 48 * 1024;
 
-/// A module that stays loaded as long as its function may be launched.
+/// A module that stays loaded as long as its functions may be launched.
 pub(super) struct Module {
     context: Arc<CudaContext>,
     module: sys::CUmodule,
     function: sys::CUfunction,
+    /// The entry of the launch before.
+    first: Option<sys::CUfunction>,
 }
 
 impl Module {
@@ -36,12 +38,9 @@ impl Module {
             .map_err(failed("bind the context to this thread"))?;
         let terminated = |text: &str| {
             let error = sys::CUresult::CUDA_ERROR_INVALID_VALUE;
-            CString::new(text).map_err(|_| {
-                failed("pass text with a zero byte")(cudarc::driver::DriverError(error))
-            })
+            CString::new(text).map_err(|_| failed("pass text with a zero byte")(DriverError(error)))
         };
         let image = terminated(object.ptx)?;
-        let symbol = terminated(variant.id)?;
         // SAFETY: the image is PTX text that ends with a zero byte and outlives the call.
         #[allow(unsafe_code)]
         let module =
@@ -56,11 +55,19 @@ impl Module {
             context,
             module,
             function: std::ptr::null_mut(),
+            first: None,
         };
-        // SAFETY: the module was loaded above and is unloaded only in `drop`.
-        #[allow(unsafe_code)]
-        let function = unsafe { result::module::get_function(module, symbol) };
-        loaded.function = function.map_err(failed(format!("find the entry {}", variant.id)))?;
+        let entry = |id: &str| {
+            let symbol = terminated(id)?;
+            // SAFETY: the module was loaded above and is unloaded only in `drop`.
+            #[allow(unsafe_code)]
+            let function = unsafe { result::module::get_function(module, symbol) };
+            function.map_err(failed(format!("find the entry {id}")))
+        };
+        loaded.function = entry(variant.id)?;
+        if let Some(first) = &variant.first {
+            loaded.first = Some(entry(first.id)?);
+        }
         loaded.allow_shared_bytes(variant)?;
         Ok(loaded)
     }
@@ -136,9 +143,14 @@ impl Module {
         Ok(())
     }
 
-    /// The entry; valid as long as `self` lives.
+    /// The variant's own entry; valid as long as `self` lives.
     pub(super) fn function(&self) -> sys::CUfunction {
         self.function
+    }
+
+    /// The entry of the launch before, as [`function`](Self::function).
+    pub(super) fn first(&self) -> Option<sys::CUfunction> {
+        self.first
     }
 }
 

@@ -2,5 +2,6 @@
 
 pub mod f16x3;
 pub mod full_range;
+pub mod halves;
 pub mod panels;
 pub mod tiles;

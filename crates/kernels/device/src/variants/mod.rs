@@ -139,7 +139,11 @@ pub mod triangle_wide;
 // Device only: they do what the CPU executor does not.
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_local"))]
 pub mod matmul_local;
+#[cfg(all(target_arch = "nvptx64", variant = "matmul_narrow"))]
+pub mod matmul_narrow;
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_presplit"))]
 pub mod matmul_presplit;
+#[cfg(all(target_arch = "nvptx64", variant = "matmul_two_pass"))]
+pub mod matmul_two_pass;
 #[cfg(all(target_arch = "nvptx64", variant = "multiply_ring"))]
 pub mod multiply_ring;

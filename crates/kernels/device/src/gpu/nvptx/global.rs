@@ -27,6 +27,20 @@ impl<T> In<T> {
 }
 
 impl In<f32> {
+    /// The elements `2 * pair` and `2 * pair + 1`, as [`get4_past_l1`](Self::get4_past_l1) reads four.
+    #[inline(always)]
+    pub fn get2_past_l1(self, pair: u32) -> [f32; 2] {
+        let (x, y);
+        // SAFETY: as for `get4_fixed`; arrays are aligned to 16 bytes, and so is every pair to 8.
+        unsafe {
+            asm!("{{ .reg .b64 global;", "cvta.to.global.u64 global, {};",
+                "ld.global.nc.L1::no_allocate.v2.f32 {{{}, {}}}, [global]; }}",
+                in(reg64) self.0.cast::<[f32; 2]>().wrapping_add(pair as usize),
+                out(reg32) x, out(reg32) y, options(readonly, nostack));
+        }
+        [x, y]
+    }
+
     /// The elements `4 * quad .. 4 * quad + 4`, in one 128-bit access.
     #[inline(always)]
     pub fn get4(self, quad: u32) -> F32x4 {

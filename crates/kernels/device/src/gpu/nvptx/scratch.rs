@@ -3,8 +3,8 @@
 use core::arch::asm;
 
 /// Global memory of which the variant's table entry names the bytes, in words. It was zero before the first launch
-/// and holds after that what the launch before left. Blocks read what others wrote after a [`GridBarrier`], or after they
-/// acquired a word that those released.
+/// and holds after that what the launch before left. Blocks read what others of the same launch wrote after a
+/// [`GridBarrier`], or after they acquired a word that those released.
 #[repr(transparent)]
 #[derive(Clone, Copy)]
 pub struct Scratch(*mut u32);
