@@ -1,9 +1,9 @@
 //! `xtask figures`: everything that is drawn or spliced from evidence.
 
-use crate::{ladder, readme};
+use crate::{pages, readme};
 use clap::Args;
-use mage_evidence::store;
-use std::path::{Path, PathBuf};
+use mage_plot::Output;
+use std::path::Path;
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -15,59 +15,75 @@ pub struct Arguments {
     check: bool,
 }
 
-/// The page that says what bounds each case of a namespace, where it has counters: writes or proves it.
-fn bounds(root: &Path, namespace: &str, check: bool) -> anyhow::Result<()> {
-    let page = PathBuf::from("docs/counters").join(format!("{namespace}.md"));
-    let path = root.join(&page);
-    let page = page.display();
-    let Some(counters) = mage_workspace::counters(root, namespace)? else {
-        anyhow::ensure!(
-            !path.exists(),
-            "{page}: found a page, expected none where {namespace} has no counters; remove it"
-        );
-        return Ok(());
-    };
-    let text = counters.markdown();
-    if !check {
-        store::write_bytes(&path, text.as_bytes())?;
-        println!("written: {page}");
-        return Ok(());
-    }
-    anyhow::ensure!(
-        store::read_text(&path).is_ok_and(|found| found == text),
-        "{page}: found other text than the evidence gives, or none; run `cargo xtask figures`"
-    );
-    Ok(())
-}
-
 /// Draws or checks.
 pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
     let namespaces = match &arguments.experiment {
         Some(namespace) => vec![namespace.clone()],
         None => mage_workspace::namespaces(root)?,
     };
-    for namespace in &namespaces {
-        let outputs = mage_plot::draw(root, namespace)?;
-        if arguments.check {
-            mage_plot::check(root, &outputs)?;
-        } else {
-            mage_plot::write(root, &outputs)?;
-        }
-        let page = ladder::run(root, namespace, arguments.check)?;
-        bounds(root, namespace, arguments.check)?;
-        let verb = if arguments.check { "proved" } else { "drawn" };
-        println!(
-            "{namespace}: {} files {verb}",
-            outputs.len() + usize::from(page)
-        );
+    let verb = if arguments.check { "proved" } else { "drawn" };
+    for name in &namespaces {
+        let files = namespace(root, name, arguments.check)?;
+        println!("{name}: {files} files {verb}");
     }
     if arguments.experiment.is_none() {
-        let outputs = mage_plot::index(root, &namespaces)?;
-        match arguments.check {
-            true => mage_plot::check(root, &outputs)?,
-            false => mage_plot::write(root, &outputs)?,
-        }
-        readme::run(root, arguments.check)?;
+        site(root, arguments.check)?;
     }
     Ok(())
+}
+
+/// Draws, or with `check` proves, everything that stands for one namespace; how many files that is.
+pub fn namespace(root: &Path, namespace: &str, check: bool) -> anyhow::Result<usize> {
+    let outputs = mage_plot::draw(root, namespace)?;
+    write(root, &outputs, check)?;
+    Ok(outputs.len() + pages::run(root, namespace, check)?)
+}
+
+/// Draws, or with `check` proves, what stands for all namespaces: the site's first page and the README's table.
+pub fn site(root: &Path, check: bool) -> anyhow::Result<()> {
+    let outputs = mage_plot::index(root, &mage_workspace::namespaces(root)?)?;
+    write(root, &outputs, check)?;
+    readme::run(root, check)
+}
+
+fn write(root: &Path, outputs: &[Output], check: bool) -> anyhow::Result<()> {
+    match check {
+        true => mage_plot::check(root, outputs),
+        false => mage_plot::write(root, outputs),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::six;
+
+    /// From artifacts to the README, each step by itself, as after a measurement on another machine.
+    #[test]
+    fn six_implementations_go_from_artifacts_to_pages() {
+        let root = six::root();
+        let root = root.path();
+        let readme = std::fs::read_to_string(six::workspace().join("README.md")).unwrap();
+        std::fs::write(root.join("README.md"), readme).unwrap();
+        std::fs::write(root.join("Cargo.lock"), "").unwrap();
+        let evidence = mage_export::evidence(root, six::NAMESPACE).unwrap();
+        mage_export::write(root, &evidence).unwrap();
+        assert!(namespace(root, six::NAMESPACE, true).is_err(), "not drawn");
+        let drawn = namespace(root, six::NAMESPACE, false).unwrap();
+        assert_eq!(namespace(root, six::NAMESPACE, true).unwrap(), drawn);
+        assert!(root.join("docs/ladder/limit-001.md").is_file());
+        site(root, false).unwrap();
+        site(root, true).unwrap();
+        let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+        assert!(
+            readme.contains("-->\n\n## limit-001 on NVIDIA H200\n"),
+            "{readme}"
+        );
+        let index = root.join("docs/index.md");
+        let text = std::fs::read_to_string(&index).unwrap();
+        assert!(text.contains("experiments/limit-001/index.md"), "{text}");
+        std::fs::write(&index, text.replacen("limit", "other", 1)).unwrap();
+        let error = site(root, true).unwrap_err().to_string();
+        assert!(error.contains("docs/index.md"), "{error}");
+    }
 }

@@ -8,7 +8,7 @@ mod doctor;
 mod exit;
 mod figures;
 mod kernels;
-mod ladder;
+mod pages;
 mod programs;
 mod python;
 mod readme;
@@ -16,6 +16,10 @@ mod reproduce;
 mod structure;
 mod table;
 mod verify;
+
+#[cfg(test)]
+#[path = "../../crates/export/tests/six/mod.rs"]
+mod six;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -32,7 +36,7 @@ struct Cli {
 enum Verb {
     /// Measure an experiment on this machine's GPU; without one, replay its committed evidence.
     Reproduce(reproduce::Arguments),
-    /// Draw the figures, tables and pages of namespaces, their ladders, and the README's table, from evidence.
+    /// Draw the figures, tables and pages of namespaces, the site's first page and the README's table, from evidence.
     Figures(figures::Arguments),
     /// Build the PTX objects from the kernels' source.
     Kernels {

@@ -357,6 +357,9 @@ pub struct Samples {
     /// What implementations chose before anything was timed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub choices: BTreeMap<String, Choice>,
+    /// What implementations multiply that is not FP32 values, in words, where nothing else here says it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub products: BTreeMap<String, String>,
     /// Rounds in measured order.
     pub rounds: Vec<Round>,
 }
@@ -557,12 +560,14 @@ impl Samples {
     /// # Errors
     /// [`Invalid`] naming the field.
     pub fn check(&self, run: &Run) -> Result<(), Invalid> {
-        let earlier = self.unavailable.is_empty() && self.choices.is_empty();
+        let earlier =
+            self.unavailable.is_empty() && self.choices.is_empty() && self.products.is_empty();
         check_schemas(&self.schema, SAMPLES_SCHEMA, SAMPLES_SCHEMA_1, earlier)?;
         self.operation.check_dims(&self.dims)?;
         for (field, names) in [
             ("unavailable", self.unavailable.keys().collect::<Vec<_>>()),
             ("choices", self.choices.keys().collect()),
+            ("products", self.products.keys().collect()),
         ] {
             let known = |name: &&&String| !run.implementations.contains(name);
             if let Some(unknown) = names.iter().find(known) {

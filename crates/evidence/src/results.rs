@@ -125,6 +125,9 @@ pub struct OperationResults {
     /// What implementations chose before anything was timed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub choices: BTreeMap<String, Chosen>,
+    /// The arithmetic of each implementation that ran, in words.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub precision: BTreeMap<String, String>,
     /// Rounds in measured order.
     pub rounds: Vec<RoundResults>,
 }

@@ -46,7 +46,7 @@ pub fn page_path(namespace: &str) -> PathBuf {
     PathBuf::from(format!("docs/errors/{namespace}.md"))
 }
 
-/// The page: what is compared, the rule, a table an operation.
+/// The page: what is compared, the rule, two tables an operation.
 pub fn page(errors: &Errors) -> String {
     let on = match &errors.device {
         Some(device) => format!("on {}", device.name),
@@ -54,14 +54,25 @@ pub fn page(errors: &Errors) -> String {
     };
     let mut text = format!(
         "# Errors of {}\n\n\
-         Largest and root-mean-square error of whole outputs against an FP64 reference, {on}; made by `mage-export` from\n\
-         `artifacts/{}-errors`, never edited. *Scale* is the largest magnitude of the FP64 output of the case: an error is to be\n\
-         read against it. *Not finite* counts elements that are NaN or infinite, which no error covers. `standard` inputs are those\n\
-         that are measured, or at other dims drawn as they are; the others are made hard on purpose (`crates/kernels/src/hard.rs`).\n\n",
+         How far whole outputs lie from an FP64 reference, {on}: the largest error and the root of the mean squared error. Made by\n\
+         `mage-export` from `artifacts/{}-errors`, never edited. *Scale* is the largest magnitude of the FP64 output: an error is to\n\
+         be read against it. Errors are of finite elements; how many are NaN or infinite stands behind them. `standard` inputs are\n\
+         those that are measured, or drawn like them at other dims; the others are made hard on purpose\n\
+         (`crates/kernels/src/hard.rs`).\n\n",
         errors.experiment, errors.namespace
     );
-    text += "## FP32 means FP32\n\nThe largest error of the Rust kernel beside PyTorch's, on standard inputs:\n\n";
-    text += &judged(&errors.cases);
+    text += "## Is Rust's largest error no larger than PyTorch's?\n\nOn standard inputs, where FP32 has to mean FP32:\n\n";
+    let standard = |case: &&Case| case.kind == errors::STANDARD;
+    text += &judged(errors.cases.iter().filter(standard));
+    let mut hard = errors
+        .cases
+        .iter()
+        .filter(|case| !standard(case))
+        .peekable();
+    if hard.peek().is_some() {
+        text += "\nOn hard inputs:\n\n";
+        text += &judged(hard);
+    }
     for operation in Operation::ALL {
         let cases: Vec<&Case> = errors
             .cases
@@ -71,82 +82,132 @@ pub fn page(errors: &Errors) -> String {
         if cases.is_empty() {
             continue;
         }
-        text += &format!("\n## {}\n\n", operation.label());
-        text += &table(&cases);
+        let label = operation.label();
+        text += &format!("\n## {label}: largest error\n\n");
+        text += &table(&cases, |error| error.max_abs);
+        text += &format!("\n## {label}: RMS error\n\n");
+        text += &table(&cases, |error| error.rms);
+        text += &absent(&cases);
     }
     text
 }
 
-/// One row a standard case: both errors and whether the rule holds.
-fn judged(cases: &[Case]) -> String {
+/// One row a case: both errors of both, and whether the rule holds.
+fn judged<'a>(cases: impl Iterator<Item = &'a Case>) -> String {
     let mut table = Table::new(&[
-        ("case", Align::Left),
-        ("PyTorch", Align::Right),
-        ("Rust", Align::Right),
+        ("inputs", Align::Left),
+        ("scale", Align::Right),
+        ("PyTorch, largest", Align::Right),
+        ("Rust, largest", Align::Right),
+        ("PyTorch, RMS", Align::Right),
+        ("Rust, RMS", Align::Right),
         ("kernel", Align::Left),
-        ("Rust is no larger", Align::Left),
+        ("no larger", Align::Left),
     ]);
-    for case in cases.iter().filter(|c| c.kind == errors::STANDARD) {
+    for case in cases {
         let row = |name: &str| case.rows.iter().find(|row| row.implementation == name);
         let error = |name: &str| row(name).and_then(|row| row.error);
         let (theirs, ours) = (error("python"), error("rust"));
-        let holds = match (theirs, ours) {
-            (Some(theirs), Some(ours)) => {
-                match ours.not_finite == 0 && ours.max_abs <= theirs.max_abs {
-                    true => "yes",
-                    false => "no",
-                }
-            }
-            _ => "not compared",
+        let shown = |error: Option<OutputError>, of: fn(&OutputError) -> f64| {
+            error.map_or("-".into(), |error| value(&error, of))
         };
-        let shown = |error: Option<OutputError>| error.map_or("-".into(), |e| number(e.max_abs));
         table.push(vec![
-            name(case),
-            shown(theirs),
-            shown(ours),
+            format!("{}, {}", case.kind, name(case)),
+            number(case.largest_expected),
+            shown(theirs, |e| e.max_abs),
+            shown(ours, |e| e.max_abs),
+            shown(theirs, |e| e.rms),
+            shown(ours, |e| e.rms),
             row("rust")
                 .and_then(|r| r.kernel.clone())
                 .unwrap_or_default(),
-            holds.into(),
+            no_larger(theirs, ours),
         ]);
     }
     table.markdown()
 }
 
-fn table(cases: &[&Case]) -> String {
-    let mut table = Table::new(&[
-        ("inputs", Align::Left),
-        ("scale", Align::Right),
-        ("implementation", Align::Left),
-        ("largest error", Align::Right),
-        ("RMS error", Align::Right),
-        ("not finite", Align::Right),
-    ]);
+/// Whether `ours` is no larger than `theirs`. An element that is not finite has no error: where PyTorch has some, its
+/// largest error says nothing of them, and nothing is as good as it.
+fn no_larger(theirs: Option<OutputError>, ours: Option<OutputError>) -> String {
+    let (Some(theirs), Some(ours)) = (theirs, ours) else {
+        return "not compared".into();
+    };
+    match () {
+        () if ours.not_finite > theirs.not_finite => "no".into(),
+        () if theirs.not_finite > 0 => "not compared: PyTorch's is not finite".into(),
+        () if ours.max_abs <= theirs.max_abs => "yes".into(),
+        () => "no".into(),
+    }
+}
+
+/// One row a case, one column an implementation that runs any of them.
+fn table(cases: &[&Case], of: fn(&OutputError) -> f64) -> String {
+    let names = names(cases);
+    let mut columns = vec![("inputs", Align::Left), ("scale", Align::Right)];
+    columns.extend(names.iter().map(|name| (label(name), Align::Right)));
+    let mut table = Table::new(&columns);
     for case in cases {
-        for (i, row) in case.rows.iter().enumerate() {
-            let (inputs, scale) = match i {
-                0 => (
-                    format!("{}, {}", case.kind, name(case)),
-                    number(case.largest_expected),
-                ),
-                _ => (String::new(), String::new()),
-            };
-            let mut cells = vec![inputs, scale, label(&row.implementation).to_string()];
-            match (&row.error, &row.unavailable) {
-                (Some(error), _) => cells.extend([
-                    number(error.max_abs),
-                    number(error.rms),
-                    error.not_finite.to_string(),
-                ]),
-                (None, reason) => cells.push(format!(
-                    "unavailable: {}",
-                    reason.as_deref().unwrap_or("no reason given")
-                )),
-            }
-            table.push(cells);
-        }
+        let mut cells = vec![
+            format!("{}, {}", case.kind, name(case)),
+            number(case.largest_expected),
+        ];
+        cells.extend(names.iter().map(|name| {
+            let row = case.rows.iter().find(|row| row.implementation == *name);
+            let error = row.and_then(|row| row.error);
+            error.map_or("unavailable".into(), |error| value(&error, of))
+        }));
+        table.push(cells);
     }
     table.markdown()
+}
+
+/// Implementations with an output in any of the cases, in order.
+fn names<'a>(cases: &[&'a Case]) -> Vec<&'a str> {
+    let mut names: Vec<&str> = Vec::new();
+    for row in cases.iter().flat_map(|case| &case.rows) {
+        if row.error.is_some() && !names.contains(&row.implementation.as_str()) {
+            names.push(&row.implementation);
+        }
+    }
+    names
+}
+
+/// Each reason for an absence, with the cases that it holds for.
+fn absent(cases: &[&Case]) -> String {
+    let mut reasons: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for case in cases {
+        for row in &case.rows {
+            let Some(reason) = &row.unavailable else {
+                continue;
+            };
+            let known = reasons
+                .iter_mut()
+                .find(|(name, of, _)| *name == row.implementation && of == reason);
+            match known {
+                Some((_, _, kinds)) => kinds.push(&case.name),
+                None => reasons.push((&row.implementation, reason, vec![&case.name])),
+            }
+        }
+    }
+    let mut text = String::new();
+    for (name, reason, of) in reasons {
+        let where_from = match of.len() == cases.len() {
+            true => String::new(),
+            false => format!(" ({})", of.join(", ")),
+        };
+        let name = label(name);
+        text += &format!("\n{name} is unavailable{where_from}: {reason}.\n");
+    }
+    text
+}
+
+/// An error, and how many elements have none.
+fn value(error: &OutputError, of: fn(&OutputError) -> f64) -> String {
+    match error.not_finite {
+        0 => number(of(error)),
+        lost => format!("{}, {lost} not finite", number(of(error))),
+    }
 }
 
 fn name(case: &Case) -> String {
@@ -166,8 +227,17 @@ mod tests {
     use super::*;
     use mage_evidence::errors::Row;
 
-    /// By hand: one standard case of which Rust's error is `ours`, PyTorch's 2e-5, and Triton does not run.
-    fn page(ours: OutputError) -> String {
+    fn error(max_abs: f64, not_finite: u64) -> OutputError {
+        OutputError {
+            max_abs,
+            rms: max_abs / 4.0,
+            not_finite,
+            elements: 4,
+        }
+    }
+
+    /// By hand: one operation on two kinds of inputs. Triton runs neither, cuSPARSE the first.
+    fn cases() -> Vec<Case> {
         let row = |name: &str, error: Option<OutputError>| Row {
             implementation: name.into(),
             kernel: (name == "rust").then(|| "tiled_matmul".into()),
@@ -175,55 +245,70 @@ mod tests {
             unavailable: error.is_none().then(|| "no compiler".into()),
             error,
         };
-        let theirs = OutputError {
-            max_abs: 2e-5,
-            rms: 1e-6,
-            not_finite: 0,
-            elements: 4,
-        };
-        let case = Case {
-            name: "matmul".into(),
+        let case = |kind: &str, theirs, ours, sparse| Case {
+            name: format!("matmul-{kind}"),
             operation: Operation::Matmul,
             dims: vec![2, 2, 2],
-            kind: errors::STANDARD.into(),
+            kind: kind.into(),
             input_sha256: Default::default(),
             largest_expected: 3.0,
             rows: vec![
                 row("python", Some(theirs)),
                 row("triton", None),
+                row("cusparse", sparse),
                 row("rust", Some(ours)),
             ],
         };
-        format!("{}{}", table(&[&case]), judged(&[case]))
+        vec![
+            case(
+                errors::STANDARD,
+                error(2e-5, 0),
+                error(1e-5, 0),
+                Some(error(4e-5, 0)),
+            ),
+            case("denormals", error(1e-6, 3), error(2e-6, 0), None),
+        ]
     }
 
     #[test]
-    fn the_rule_is_judged_and_absence_has_its_reason() {
-        let ours = OutputError {
-            max_abs: 1e-5,
-            rms: 1e-6,
-            not_finite: 0,
-            elements: 4,
-        };
-        let text = page(ours);
-        assert!(text.contains("| standard, matmul 2 x 2 x 2 | 3.00e0 | PyTorch | 2.00e-5 |"));
-        assert!(
-            text.contains("| Triton | unavailable: no compiler |"),
-            "{text}"
+    fn the_rule_looks_at_what_is_not_finite_on_both_sides() {
+        let judged = |theirs, ours| no_larger(Some(theirs), Some(ours));
+        assert_eq!(judged(error(2e-5, 0), error(1e-5, 0)), "yes");
+        assert_eq!(judged(error(2e-5, 0), error(2e-5, 0)), "yes");
+        assert_eq!(judged(error(2e-5, 0), error(3e-5, 0)), "no");
+        assert_eq!(judged(error(2e-5, 0), error(1e-5, 1)), "no");
+        assert_eq!(judged(error(2e-5, 1), error(1e-5, 2)), "no");
+        let not_compared = "not compared: PyTorch's is not finite";
+        assert_eq!(judged(error(2e-5, 1), error(1e-5, 0)), not_compared);
+        assert_eq!(judged(error(2e-5, 1), error(1e-5, 1)), not_compared);
+        assert_eq!(no_larger(None, Some(error(1e-5, 0))), "not compared");
+    }
+
+    #[test]
+    fn each_input_shows_the_errors_of_each_implementation() {
+        let cases = cases();
+        let all: Vec<&Case> = cases.iter().collect();
+        let largest = table(&all, |error| error.max_abs);
+        assert!(!largest.contains("Triton"), "{largest}");
+        for row in [
+            "| inputs | scale | PyTorch | cuSPARSE | Rust |",
+            "| standard, matmul 2 x 2 x 2 | 3.00e0 | 2.00e-5 | 4.00e-5 | 1.00e-5 |",
+            "| denormals, matmul 2 x 2 x 2 | 3.00e0 | 1.00e-6, 3 not finite | unavailable | 2.00e-6 |",
+        ] {
+            assert!(largest.contains(row), "{row}: {largest}");
+        }
+        let rms = table(&all, |error| error.rms);
+        assert!(rms.contains("| 5.00e-6 | 1.00e-5 | 2.50e-6 |"), "{rms}");
+        assert_eq!(
+            absent(&all),
+            "\nTriton is unavailable: no compiler.\n\ncuSPARSE is unavailable (matmul-denormals): no compiler.\n"
         );
-        assert!(text.contains("| 1.00e-5 | tiled_matmul | yes |"), "{text}");
-        let larger = page(OutputError {
-            max_abs: 3e-5,
-            ..ours
-        });
-        assert!(
-            larger.contains("| 3.00e-5 | tiled_matmul | no |"),
-            "{larger}"
-        );
-        let lost = page(OutputError {
-            not_finite: 1,
-            ..ours
-        });
-        assert!(lost.contains("| tiled_matmul | no |"), "{lost}");
+        let judged = judged(cases.iter());
+        for row in [
+            "| 2.00e-5 | 1.00e-5 | 5.00e-6 | 2.50e-6 | tiled_matmul | yes |",
+            "| 1.00e-6, 3 not finite | 2.00e-6 | 2.50e-7, 3 not finite | 5.00e-7 | tiled_matmul | not compared: PyTorch's",
+        ] {
+            assert!(judged.contains(row), "{row}: {judged}");
+        }
     }
 }

@@ -8,6 +8,7 @@ pub mod cli;
 mod counters;
 pub mod errors;
 mod ladder;
+mod precision;
 mod profiles;
 mod results;
 pub mod verify;

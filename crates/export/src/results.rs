@@ -1,6 +1,6 @@
 //! `comparison-results.json` from samples.
 
-use crate::Events;
+use crate::{Events, precision};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{Measurement, Round, Run, SAMPLES_SCHEMA_1, Samples};
 use mage_evidence::results::{
@@ -21,9 +21,10 @@ pub(crate) fn assemble(events: &Events) -> Result<Results, Invalid> {
         )
     })?;
     let python = run.python.as_ref();
+    let version = version(&events.samples);
     Ok(Results {
         experiment_id: format!("{}-comparison", run.experiment),
-        schema_version: Some(version(&events.samples).into()),
+        schema_version: Some(version.into()),
         utc: run.finished.clone(),
         gpu: run.device.name.clone(),
         torch: python.map(|p| p.torch.clone()),
@@ -31,7 +32,7 @@ pub(crate) fn assemble(events: &Events) -> Result<Results, Invalid> {
         cuda: python.map(|p| p.cuda.clone()),
         python: python.map(|p| p.python.clone()),
         platform: run.host.platform.clone(),
-        precision: precision(run),
+        precision: precision::of(run, &events.samples, version == SCHEMA_VERSION_1_0),
         timing: "CUDA events around one call on the stream that runs it, microseconds; a span can include gaps while the host submits work".into(),
         excluded: run.excluded.clone(),
         rounds: run.protocol.rounds,
@@ -57,7 +58,11 @@ pub(crate) fn assemble(events: &Events) -> Result<Results, Invalid> {
             objects_sha256: run.build.objects_sha256.clone(),
             artifacts_sha256: events.sha256.clone(),
         }),
-        results: events.samples.iter().map(|samples| operation(run, samples)).collect(),
+        results: events
+            .samples
+            .iter()
+            .map(|samples| operation(run, samples, version))
+            .collect(),
     })
 }
 
@@ -69,25 +74,7 @@ fn version(samples: &[Samples]) -> &'static str {
     }
 }
 
-/// The arithmetic, said from what was recorded.
-fn precision(run: &Run) -> String {
-    let mut words = vec!["IEEE FP32".to_string()];
-    if let Some(python) = &run.python {
-        // `Run::check` has refused everything else.
-        words.push(format!(
-            "PyTorch with TF32 off (allow_tf32 {} for products and {} for cuDNN, matmul precision {})",
-            python.tf32.matmul_allow_tf32,
-            python.tf32.cudnn_allow_tf32,
-            python.tf32.float32_matmul_precision
-        ));
-    }
-    if run.implementations.iter().any(|name| name == "triton") {
-        words.push("input_precision=\"ieee\" in every Triton dot".into());
-    }
-    words.join("; ")
-}
-
-fn operation(run: &Run, samples: &Samples) -> OperationResults {
+fn operation(run: &Run, samples: &Samples, version: &str) -> OperationResults {
     OperationResults {
         op: samples.operation,
         dims: samples.dims.clone(),
@@ -101,6 +88,10 @@ fn operation(run: &Run, samples: &Samples) -> OperationResults {
             .iter()
             .map(|(name, choice)| (name.clone(), choice.into()))
             .collect(),
+        precision: match version {
+            SCHEMA_VERSION_1_0 => Default::default(),
+            _ => precision::of_operation(run, samples),
+        },
         rounds: samples.rounds.iter().map(|r| round(run, r)).collect(),
     }
 }

@@ -1,12 +1,16 @@
 //! The target that a profiler wraps for a ladder: every variant of every operation in one process. Each is checked
-//! first; then, operation by operation, they take turns inside the profiler's range, in an order that rotates, so that
-//! a drift of the device favours none. The experiment's own variant takes part twice, which shows how far the same code differs from itself.
+//! first; then, operation by operation, they take turns inside the profiler's range, in an order that rotates and runs
+//! backwards every other turn, so that a drift of the device favours none. Each is loaded twice, at two places in
+//! memory, and its turns alternate between them. The experiment's own variant takes part twice, which shows how far the
+//! same code differs from itself.
+
+mod order;
 
 use crate::bench;
 use crate::monitor::{Monitor, NvmlMonitor};
 use crate::verify::{self, Expected};
 use anyhow::{Context, bail};
-use mage_evidence::artifact::{GpuState, rotated};
+use mage_evidence::artifact::{Agreement, Check, GpuState};
 use mage_evidence::experiment::{Case, Tolerance};
 use mage_evidence::ladder::raw::{AGAIN, Answer, Answers, Called};
 use mage_evidence::ladder::{Described, LeftOut, Status};
@@ -181,23 +185,29 @@ pub fn measure(
     Ok(Answers { answers })
 }
 
-/// What is timed, by name.
-type Arms = Vec<(String, Box<dyn Kernel>)>;
-
-fn names(arms: &Arms) -> Vec<String> {
-    arms.iter().map(|(name, _)| name.clone()).collect()
+/// What is timed.
+struct Arm {
+    name: String,
+    kernels: Kernels,
 }
 
+/// One kernel made ready twice, the second time in the reverse order of all: two places of its buffers.
+type Kernels = [Box<dyn Kernel>; 2];
+
 /// All turns of the arms of one operation.
-fn take_turns(target: &Target<'_>, arms: &mut Arms, device: &dyn Device) -> anyhow::Result<()> {
-    let (names, turns) = (names(arms), turns(target));
+fn take_turns(target: &Target<'_>, arms: &mut [Arm], device: &dyn Device) -> anyhow::Result<()> {
+    let turns = turns(target);
     for turn in 0..turns {
-        for name in rotated(&names, first_turn(target.capture) + turn as usize) {
-            if let Some((_, kernel)) = arms.iter_mut().find(|(arm, _)| arm == name) {
-                let calls = calls(target.iterations, turns, turn);
-                take_turn(target, name, kernel.as_mut(), calls)?;
-                device.synchronize()?;
-            }
+        let place = order::kernel(target.capture, turn);
+        let calls = calls(target.iterations, turns, turn);
+        for arm in order::turn(arms.iter_mut().collect(), target.capture, turns, turn) {
+            take_turn(
+                target,
+                &arm.name,
+                arm.kernels[place].as_mut(),
+                calls.clone(),
+            )?;
+            device.synchronize()?;
         }
     }
     Ok(())
@@ -211,24 +221,26 @@ fn answer(
     monitor: &dyn Monitor,
 ) -> anyhow::Result<Answer> {
     let case = target.case;
-    for (name, kernel) in &mut checked.arms {
-        let found = kernel.input_sha256()?;
-        if found != case.sha256 {
-            bail!(
-                "{name}: inputs on the device after the calls: found {found:?}, expected {:?}; a kernel wrote to its inputs",
-                case.sha256
-            );
+    for Arm { name, kernels } in &mut checked.arms {
+        for kernel in kernels {
+            let found = kernel.input_sha256()?;
+            if found != case.sha256 {
+                bail!(
+                    "{name}: inputs on the device after the calls: found {found:?}, expected {:?}; a kernel wrote to its inputs",
+                    case.sha256
+                );
+            }
         }
     }
-    let names = names(&checked.arms);
-    let order = rotated(&names, first_turn(target.capture));
+    let names = checked.arms.iter().map(|arm| arm.name.clone()).collect();
+    let order = order::turn(names, target.capture, turns(target), 0);
     Ok(Answer {
         operation: case.name,
         dims: case.dims.clone(),
         variant: case.variant.clone(),
         tolerance: target.tolerance,
         input_sha256: case.sha256.clone(),
-        order: order.into_iter().map(str::to_string).collect(),
+        order,
         turns: turns(target),
         device: monitor.device().clone(),
         gpu_state_before,
@@ -240,11 +252,6 @@ fn answer(
 
 fn turns(target: &Target<'_>) -> u32 {
     TURNS.min(target.iterations)
-}
-
-/// By how many places the first turn of a capture is rotated: the captures go on from each other.
-fn first_turn(capture: u32) -> usize {
-    (capture as usize - 1) * TURNS as usize
 }
 
 /// The calls of one turn out of `turns`, which together are all `iterations`.
@@ -280,7 +287,7 @@ fn take_turn(
 struct Checked {
     steps: Vec<Called>,
     left_out: Vec<LeftOut>,
-    arms: Arms,
+    arms: Vec<Arm>,
 }
 
 fn check(
@@ -302,8 +309,8 @@ fn check(
     let again = ready.pop();
     let (mut steps, mut left_out, mut arms) = (Vec::new(), Vec::new(), Vec::new());
     for (variant, ready) in variants.into_iter().zip(ready) {
-        let mut kernel = match ready {
-            Ok(kernel) => kernel,
+        let mut kernels = match ready {
+            Ok(kernels) => kernels,
             Err(reason) => {
                 let id = variant.id.to_string();
                 left_out.push(LeftOut { id, reason });
@@ -312,26 +319,30 @@ fn check(
         };
         let (mut check, mut failed) = (None, None);
         if variant.status != variants::Status::Twin {
-            let output = kernel.checked_call()?;
-            match verify::agrees(variant.id, &output, &expected) {
-                Ok(passed) => check = Some(passed),
-                Err(error) => failed = Some(error.root_cause().to_string()),
+            for kernel in &mut kernels {
+                let output = kernel.checked_call()?;
+                match verify::agrees(variant.id, &output, &expected) {
+                    Ok(passed) => check = Some(worse(check, passed)),
+                    Err(error) => failed = Some(error.root_cause().to_string()),
+                }
             }
         }
         if failed.is_none() {
-            arms.push((variant.id.to_string(), kernel));
+            let name = variant.id.to_string();
+            arms.push(Arm { name, kernels });
         }
         steps.push(Called {
             variant: described(root, variant)?,
-            check,
+            check: check.filter(|_| failed.is_none()),
             failed,
         });
     }
     // Last, so that the two turns of one variant do not follow each other.
-    if let Some(Ok(kernel)) = again
-        && arms.iter().any(|(arm, _)| *arm == case.variant)
+    if let Some(Ok(kernels)) = again
+        && arms.iter().any(|arm| arm.name == case.variant)
     {
-        arms.push((format!("{}{AGAIN}", case.variant), kernel));
+        let name = format!("{}{AGAIN}", case.variant);
+        arms.push(Arm { name, kernels });
     }
     Ok(Checked {
         steps,
@@ -340,25 +351,39 @@ fn check(
     })
 }
 
-/// Each variant ready to be called, or why it cannot be; last the experiment's own a second time. Where buffers lie has
-/// an effect of its own on a kernel's time: the order in which they are made rotates from capture to capture, so that
-/// it is part of how far captures scatter.
+/// The largest errors of two checks of one kernel.
+fn worse(check: Option<Check>, other: Check) -> Check {
+    let Some(check) = check else {
+        return other;
+    };
+    let (a, b) = (check.fp64, other.fp64);
+    Check {
+        fp64: Agreement {
+            max_abs_error: a.max_abs_error.max(b.max_abs_error),
+            max_error_share: a.max_error_share.max(b.max_error_share),
+        },
+        ..other
+    }
+}
+
+/// Each variant ready to be called, twice, or why it cannot be; last the experiment's own a second time. Where buffers
+/// lie has an effect of its own on a kernel's time: all are made ready in one order, then in its reverse, so that a
+/// capture's mean is of two places, and the order rotates from capture to capture.
 fn prepare(
     target: &Target<'_>,
     variants: &[&'static Variant],
     inputs: &Inputs,
     device: &dyn Device,
-) -> anyhow::Result<Vec<Result<Box<dyn Kernel>, String>>> {
+) -> anyhow::Result<Vec<Result<Kernels, String>>> {
     let name = &target.case.variant;
     let own = variants.iter().find(|variant| variant.id == name);
     let own =
         own.with_context(|| format!("the experiment's variant {name} is none of the operation"))?;
-    let mut places: Vec<(usize, &'static Variant)> =
+    let arms: Vec<(usize, &'static Variant)> =
         variants.iter().chain([own]).copied().enumerate().collect();
-    let count = places.len();
-    places.rotate_left(first_turn(target.capture) % count);
-    let mut ready = BTreeMap::new();
-    for (place, variant) in places {
+    let arms = order::places(arms, target.capture);
+    let mut first = BTreeMap::new();
+    for (arm, variant) in &arms {
         let kernel = match variant.takes(&target.case.dims) {
             Err(reason) => Err(reason),
             Ok(()) => match device.prepare(variant, inputs) {
@@ -366,7 +391,16 @@ fn prepare(
                 kernel => Ok(kernel?),
             },
         };
-        ready.insert(place, kernel);
+        first.insert(*arm, kernel);
+    }
+    let mut ready = BTreeMap::new();
+    for (arm, variant) in arms.iter().rev() {
+        let kernels = match first.remove(arm) {
+            Some(Ok(kernel)) => Ok([kernel, device.prepare(variant, inputs)?]),
+            Some(Err(reason)) => Err(reason),
+            None => continue,
+        };
+        ready.insert(*arm, kernels);
     }
     Ok(ready.into_values().collect())
 }
@@ -564,6 +598,12 @@ mod tests {
         assert_eq!(count("bias_gelu_two"), 0, "its output is wrong");
         assert_eq!(count("synchronize"), 10 * answer.order.len());
         assert_eq!(answer.order.last().unwrap(), "bias_gelu_full.again");
+        let checks = |id: &str| {
+            log.iter()
+                .filter(|line| **line == format!("check {id}"))
+                .count()
+        };
+        assert_eq!(checks("bias_gelu"), 2, "at both places");
     }
 
     #[test]
@@ -602,20 +642,23 @@ mod tests {
     }
 
     #[test]
-    fn the_order_goes_on_from_capture_to_capture() {
+    fn order_and_places_go_on_from_capture_to_capture() {
         let first = measured(1, false).0.unwrap().order;
         let second = measured(2, false).0.unwrap().order;
-        let n = first.len();
-        assert_eq!(second[0], first[10 % n]);
+        assert_ne!(first, second);
         let prepared = |capture| {
             let mut log = measured(capture, false).1;
             log.retain(|line| line.starts_with("prepare "));
             log
         };
-        let (first, mut second) = (prepared(1), prepared(2));
-        assert_ne!(first, second, "so do the places of their buffers");
-        second.rotate_right(10 % first.len());
-        assert_eq!(first, second);
+        let (log, other) = (prepared(1), prepared(2));
+        let count = variants::of(Operation::Gelu).count() + 1;
+        let (once, mut again) = (log[..count].to_vec(), log[count..].to_vec());
+        again.reverse();
+        let mut runs = once.clone();
+        runs.retain(|line| line != "prepare bias_gelu_bulk");
+        assert_eq!(runs, again, "a second time in reverse, what can run");
+        assert_ne!(once, other[..count], "the places of buffers rotate");
         assert_eq!(calls(25, 10, 0), 0..2);
         assert_eq!(calls(25, 10, 9), 22..25);
         let all: Vec<u32> = (0..10).flat_map(|turn| calls(25, 10, turn)).collect();

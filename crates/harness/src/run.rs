@@ -16,6 +16,7 @@ use mage_evidence::experiment::{Case, Experiment, Protocol};
 use mage_evidence::operation::Operation;
 use mage_evidence::{hash, store};
 use mage_kernels::inputs::{self, Inputs};
+use mage_kernels::products;
 use mage_kernels::reference::reference;
 use mage_workspace::NewDirectory;
 use std::collections::BTreeMap;
@@ -214,6 +215,13 @@ fn measure(
             Loaded::Ready(None) => {}
         }
     }
+    let of_kernels = bench.implementations.iter().filter_map(|implementation| {
+        let products = products::of(implementation.kernel()?)?;
+        Some((implementation.name().to_string(), products.words().into()))
+    });
+    let products = of_kernels
+        .filter(|(name, _)| !unavailable.contains_key(name))
+        .collect();
     let runs = |name: &&String| !unavailable.contains_key(*name);
     let available: Vec<String> = plan.implementations.iter().filter(runs).cloned().collect();
     let record = output_of_record(&mut bench.implementations)?;
@@ -257,6 +265,7 @@ fn measure(
         input_sha256: inputs.sha256(),
         unavailable,
         choices,
+        products,
         rounds,
     })
 }

@@ -6,6 +6,7 @@ pub mod header;
 pub mod inputs;
 pub mod launch;
 pub mod objects;
+pub mod products;
 pub mod reference;
 pub mod resources;
 pub mod suite;

@@ -12,8 +12,8 @@ pub use committed::committed_sha256;
 pub use directory::{NewDirectory, discard, remove_cut_writes};
 pub use evidence::{Evidence, baseline, counters, namespaces, stored};
 pub use root::{
-    RootError, artifacts, compiled, counter_artifacts, error_artifacts, figures, find_root,
-    ladder_artifacts, ladder_page, pages, profile_artifacts, results,
+    RootError, artifacts, compiled, counter_artifacts, counters_page, error_artifacts, figures,
+    find_root, ladder_artifacts, ladder_page, pages, profile_artifacts, results,
 };
 pub use source::{binary_sha256, source_sha256};
 pub use tree::source_tree;

@@ -68,6 +68,11 @@ pub fn ladder_page(root: &Path, namespace: &str) -> PathBuf {
     root.join("docs/ladder").join(format!("{namespace}.md"))
 }
 
+/// `docs/counters/<ns>.md`, what bounds each case.
+pub fn counters_page(root: &Path, namespace: &str) -> PathBuf {
+    root.join("docs/counters").join(format!("{namespace}.md"))
+}
+
 /// `docs/assets/results/<ns>`, the evidence.
 pub fn results(root: &Path, namespace: &str) -> PathBuf {
     root.join("docs/assets/results").join(namespace)

@@ -1,7 +1,7 @@
 //! The whole pipeline on this machine's GPU, into a namespace of its own.
 
 use super::Arguments;
-use crate::{ladder, programs, python};
+use crate::{figures, programs, python};
 use anyhow::{Context, bail};
 use mage_evidence::experiment::Experiment;
 use mage_kernels::launch::Gpu;
@@ -31,6 +31,7 @@ pub fn measure(
     let made = [
         mage_workspace::results(root, &namespace),
         mage_workspace::ladder_page(root, &namespace),
+        mage_workspace::counters_page(root, &namespace),
         mage_workspace::figures(root, &namespace),
         mage_workspace::pages(root, &namespace),
     ];
@@ -110,15 +111,13 @@ pub fn measure(
     }
     let evidence = mage_export::evidence(root, &namespace)?;
     mage_export::write(root, &evidence)?;
-    let outputs = mage_plot::draw(root, &namespace)?;
-    mage_plot::write(root, &outputs)?;
-    ladder::run(root, &namespace, false)?;
+    let drawn = figures::namespace(root, &namespace, false)?;
+    figures::site(root, false)?;
     for file in &evidence {
         println!("evidence: {}", file.path.display());
     }
     println!(
-        "figures:  {} files, see {}",
-        outputs.len(),
+        "figures:  {drawn} files, see {}, docs/index.html",
         page(&namespace)
     );
     Ok(namespace)

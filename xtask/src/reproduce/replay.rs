@@ -1,6 +1,6 @@
 //! Everything that needs no GPU, made again from what is committed and compared byte by byte.
 
-use crate::ladder;
+use crate::figures;
 use anyhow::Context;
 use mage_evidence::experiment::Experiment;
 use mage_harness::{check, cpu};
@@ -31,13 +31,9 @@ pub fn replay(
         "evidence: {} files exported again from the artifacts, each as committed",
         evidence.len()
     );
-    let outputs = mage_plot::draw(root, namespace)?;
-    mage_plot::check(root, &outputs)?;
-    let page = ladder::run(root, namespace, true)?;
-    println!(
-        "figures:  {} figures, tables and pages drawn again, each as committed",
-        outputs.len() + usize::from(page)
-    );
+    let drawn = figures::namespace(root, namespace, true)?;
+    figures::site(root, true)?;
+    println!("figures:  {drawn} figures, tables and pages drawn again, each as committed");
     Ok(checks)
 }
 

@@ -158,6 +158,7 @@ pub fn evidence(
         },
         unavailable: BTreeMap::new(),
         choices: BTreeMap::new(),
+        precision: BTreeMap::new(),
         rounds: (0..ROUNDS)
             .map(|round| RoundResults {
                 index: round + 1,
