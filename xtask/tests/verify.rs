@@ -37,16 +37,39 @@ fn verify(root: &Path) -> Output {
         .unwrap()
 }
 
-#[test]
-fn a_flipped_byte_of_any_file_exits_with_3_and_the_files_name() {
+/// What may be verified by itself: a namespace with its evidence, or what is beside the namespaces.
+fn parts() -> Vec<Vec<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let names = |directory: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(root.join(directory)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| !name.ends_with(".partial")).collect()
+    };
+    let mut left = names("artifacts");
+    let mut parts = Vec::new();
+    for namespace in names("docs/assets/results") {
+        let own = ["kernels", "kernels-nsys", "kernels-ncu", "ladder", "errors"]
+            .map(|kind| format!("{namespace}-{kind}"));
+        let (of_it, others): (Vec<_>, Vec<_>) = left.into_iter().partition(|n| own.contains(n));
+        left = others;
+        let mut part: Vec<String> = of_it.iter().map(|n| format!("artifacts/{n}")).collect();
+        part.push(format!("docs/assets/results/{namespace}"));
+        part.push(format!("docs/errors/{namespace}.md"));
+        parts.push(part);
+    }
+    let mut beside: Vec<String> = left.iter().map(|n| format!("artifacts/{n}")).collect();
+    beside.push("docs/calibration".into());
+    parts.push(beside);
+    parts
+}
+
+/// A byte of each file of a part, one file at a time.
+fn flip(part: &[String]) -> usize {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     copy(&["Cargo.lock", "experiments"], root);
-    let files = copy(
-        &["artifacts", "docs/assets/results", "docs/calibration"],
-        root,
-    );
-    assert!(files.len() > 40, "{files:?}");
+    let part: Vec<&str> = part.iter().map(String::as_str).collect();
+    let files = copy(&part, root);
     let whole = verify(root);
     assert_eq!(whole.status.code(), Some(0), "{whole:?}");
     for (i, file) in files.iter().enumerate() {
@@ -67,4 +90,30 @@ fn a_flipped_byte_of_any_file_exits_with_3_and_the_files_name() {
         );
         assert!(text.contains(&file), "{file}, byte {place}: {text}");
     }
+    files.len()
+}
+
+#[test]
+fn a_flipped_byte_of_any_file_exits_with_3_and_the_files_name() {
+    let parts = parts();
+    let files: usize = std::thread::scope(|scope| {
+        let running: Vec<_> = parts
+            .iter()
+            .map(|part| scope.spawn(|| flip(part)))
+            .collect();
+        running.into_iter().map(|part| part.join().unwrap()).sum()
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let all = [
+        "artifacts",
+        "docs/assets/results",
+        "docs/calibration",
+        "docs/errors",
+    ];
+    assert_eq!(
+        files,
+        copy(&all, directory.path()).len(),
+        "every file is in a part"
+    );
+    assert!(files > 40, "{files}");
 }

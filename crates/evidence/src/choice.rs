@@ -82,6 +82,23 @@ impl Choice {
         }
     }
 
+    /// The configuration, and among how many it was chosen. What a value holds that is a table stays out.
+    pub fn words(&self) -> String {
+        let plain = |(key, value): (&String, &serde_json::Value)| match value {
+            serde_json::Value::Object(_) => None,
+            serde_json::Value::String(text) => Some(format!("{key} {text}")),
+            value => Some(format!("{key} {value}")),
+        };
+        let config: Vec<String> = self.config.iter().filter_map(plain).collect();
+        let config = config.join(", ");
+        match self.counts() {
+            (0, _) => config,
+            (all, pass) => format!(
+                "{config}: the fastest of the {pass} among {all} candidates that pass the check"
+            ),
+        }
+    }
+
     /// How many candidates there were, and how many of them pass.
     pub fn counts(&self) -> (usize, usize) {
         let passes = |c: &&Candidate| c.outcome == PASSES;
@@ -124,6 +141,19 @@ mod tests {
             serde_json::to_string(&given).unwrap(),
             r#"{"config":{"tile":2}}"#
         );
+    }
+
+    #[test]
+    fn a_choice_in_words() {
+        assert_eq!(
+            choice().words(),
+            "tile 2: the fastest of the 2 among 3 candidates that pass the check"
+        );
+        let given: Choice = serde_json::from_value(serde_json::json!({
+            "config": {"mode": "m", "emitted": {"code_sha256": "0"}, "stages": [1, 2]},
+        }))
+        .unwrap();
+        assert_eq!(given.words(), "mode m, stages [1,2]");
     }
 
     #[test]

@@ -133,6 +133,7 @@ fn material(noise: Noise) -> (Vec<Process>, BTreeMap<Operation, Vec<Capture>>) {
             let arm = Arm {
                 name: variant.into(),
                 kernel: Some(variant.into()),
+                choice: None,
                 check: Check {
                     checked_elements: 12,
                     record: None,

@@ -166,6 +166,7 @@ fn hand_made() -> Counters {
             profiler: words.into(),
             command: vec!["mage-profile".into(), "counters".into()],
             warmup: 5,
+            unproved: Vec::new(),
             tree: SourceTree {
                 state: TreeState::Unknown,
                 commit: None,

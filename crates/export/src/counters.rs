@@ -180,6 +180,7 @@ pub(crate) fn assemble(counted: &Counted) -> Counters {
             profiler: session.profiler.clone(),
             command: session.command.clone(),
             warmup: session.warmup,
+            unproved: session.unproved.clone(),
             tree: session.build.tree.clone(),
             target_sha256: session.target_sha256.clone(),
             binary_sha256: session.build.binary_sha256.clone(),

@@ -129,6 +129,7 @@ fn workspace() -> tempfile::TempDir {
         warmup: 5,
         implementations,
         refused: BTreeMap::new(),
+        unproved: vec!["gelu-triton".into()],
         profiler: "made up".into(),
         device: Device {
             name: "Made up".into(),
@@ -181,6 +182,10 @@ fn counters_are_exported_and_verified() {
     let counters: Counters = store::read_json(&evidence(directory.path())).unwrap();
     assert_eq!(counters.cases.len(), 15);
     counters.check().unwrap();
+    assert_eq!(counters.provenance.unproved, ["gelu-triton"]);
+    let page = counters.markdown();
+    let words = "\n- Not held against captures, for want of one, so that other kernels may have run: gelu-triton.\n";
+    assert!(page.contains(words), "{page}");
     let case = &counters.cases[0];
     // The sum of what was read in part is not known.
     let tensor = &case.totals.instructions.tensor_operations;

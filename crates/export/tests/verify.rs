@@ -3,6 +3,7 @@
 
 use mage_export::verify::{Kind, Report, namespaces, verify, verify_all};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -21,28 +22,35 @@ fn of_namespace(name: &str) -> Vec<PathBuf> {
         format!("artifacts/{name}-kernels").into(),
         format!("artifacts/{name}-kernels-nsys").into(),
     ];
-    for kind in ["kernels-ncu", "ladder"] {
-        let place = PathBuf::from(format!("artifacts/{name}-{kind}"));
-        places.extend(root().join(&place).exists().then_some(place));
+    for place in [
+        format!("artifacts/{name}-kernels-ncu"),
+        format!("artifacts/{name}-ladder"),
+        format!("artifacts/{name}-errors"),
+        format!("docs/errors/{name}.md"),
+    ] {
+        let there = root().join(&place).exists();
+        places.extend(there.then(|| place.into()));
     }
     places
 }
 
-/// Where the files are that are no namespace's.
-fn beside() -> Vec<PathBuf> {
-    let mut places = Vec::new();
+/// Where the files are that are no namespace's: a study with its evidence and page, or the counters of a device.
+fn beside() -> Vec<Vec<PathBuf>> {
+    let mut parts = Vec::new();
     for entry in std::fs::read_dir(root().join("artifacts")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        let other = name.starts_with("structure-") || name.starts_with("calibration-");
-        if other && !name.ends_with(".partial") {
-            places.push(Path::new("artifacts").join(name));
+        if name.ends_with(".partial") {
+            continue;
         }
+        let mut part = vec![Path::new("artifacts").join(&name)];
+        if let Some(device) = name.strip_prefix("calibration-") {
+            part.extend(["json", "md"].map(|e| format!("docs/calibration/{device}.{e}").into()));
+        } else if !name.starts_with("structure-") {
+            continue;
+        }
+        parts.push(part);
     }
-    let studies = Path::new("docs/calibration");
-    if root().join(studies).is_dir() {
-        places.push(studies.to_path_buf());
-    }
-    places
+    parts
 }
 
 impl Copy {
@@ -55,21 +63,18 @@ impl Copy {
         let directory = tempfile::tempdir().unwrap();
         let mut open = places.to_vec();
         let mut files = Vec::new();
-        while let Some(place) = open.pop() {
-            for entry in std::fs::read_dir(root().join(&place)).unwrap() {
-                let entry = entry.unwrap();
-                let path = place.join(entry.file_name());
-                if entry.file_type().unwrap().is_dir() {
-                    if entry.file_name() != "inputs" && entry.file_name() != "reports" {
-                        open.push(path);
-                    }
-                    continue;
+        while let Some(path) = open.pop() {
+            if root().join(&path).is_dir() {
+                if !path.ends_with("inputs") && !path.ends_with("reports") {
+                    let entries = std::fs::read_dir(root().join(&path)).unwrap();
+                    open.extend(entries.map(|entry| path.join(entry.unwrap().file_name())));
                 }
-                let to = directory.path().join(&path);
-                std::fs::create_dir_all(to.parent().unwrap()).unwrap();
-                std::fs::copy(root().join(&path), to).unwrap();
-                files.push(path);
+                continue;
             }
+            let to = directory.path().join(&path);
+            std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+            std::fs::copy(root().join(&path), to).unwrap();
+            files.push(path);
         }
         files.sort();
         Self { directory, files }
@@ -107,6 +112,11 @@ fn names(report: &Report, file: &Path) -> bool {
         .findings
         .iter()
         .any(|finding| finding.to_string().contains(&file))
+}
+
+fn of_file<'a>(report: &'a Report, file: &'a Path) -> impl Iterator<Item = Kind> + 'a {
+    let of_file = report.findings.iter().filter(move |f| f.file == file);
+    of_file.map(|f| f.kind)
 }
 
 fn first(name: &str) -> (Copy, PathBuf) {
@@ -161,6 +171,82 @@ fn places(file: &Path, bytes: &[u8], random: usize) -> Vec<usize> {
     places
 }
 
+/// Files whose bytes are flipped together, in a copy that holds these places.
+struct Flips {
+    places: Vec<PathBuf>,
+    files: Vec<PathBuf>,
+}
+
+impl Flips {
+    /// All artifacts of `places` at once, and each file that says what artifacts hash to, or is made from them, alone.
+    fn of(places: &[PathBuf]) -> Vec<Self> {
+        let (artifacts, alone): (Vec<_>, Vec<_>) = Copy::of_places(places)
+            .files
+            .into_iter()
+            .partition(|file| file.starts_with("artifacts") && !file.ends_with("SHA256SUMS"));
+        std::iter::once(artifacts)
+            .chain(alone.into_iter().map(|file| vec![file]))
+            .map(|files| Self {
+                places: places.to_vec(),
+                files,
+            })
+            .collect()
+    }
+
+    /// Flips, and demands of each flip that its file is named: with others, by a finding of its own.
+    fn check(&self) {
+        let copy = Copy::of_places(&self.places);
+        let wholes: Vec<Vec<u8>> = self.files.iter().map(|file| copy.read(file)).collect();
+        let all: Vec<Vec<usize>> = self
+            .files
+            .iter()
+            .zip(&wholes)
+            .map(|(file, whole)| places(file, whole, 4))
+            .collect();
+        // What is made again for each flip is flipped at a quarter of the places, or at four, others in each file.
+        let alone = self.files.len() == 1;
+        let longest = all.iter().map(Vec::len).max().unwrap();
+        let step = if alone { (longest / 4).clamp(1, 4) } else { 1 };
+        let first = self.files[0].as_os_str().len() % step;
+        let turns: Vec<usize> = (first..longest).step_by(step).collect();
+        assert!(turns.len() >= 4, "{:?}: {turns:?}", self.files);
+        for k in turns {
+            for ((file, whole), places) in self.files.iter().zip(&wholes).zip(&all) {
+                let mut bytes = whole.clone();
+                bytes[places[k % places.len()]] ^= 1 << (k % 7);
+                copy.write(file, &bytes);
+            }
+            let report = verify_all(copy.path()).unwrap();
+            for (file, places) in self.files.iter().zip(&all) {
+                let own = report.findings.iter().any(|finding| finding.file == *file);
+                let named = own || alone && names(&report, file);
+                let place = places[k % places.len()];
+                assert!(named, "{}: byte {place}: {report}", file.display());
+            }
+        }
+        for (file, whole) in self.files.iter().zip(&wholes) {
+            copy.write(file, whole);
+        }
+        let report = verify_all(copy.path()).unwrap();
+        assert!(report.is_valid(), "the copy is whole again: {report}");
+    }
+}
+
+/// Does all of them, as many at once as there are processors; a failure is a panic here too.
+fn side_by_side(flips: &[Flips]) {
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(flips) = flips.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    flips.check();
+                }
+            });
+        }
+    });
+}
+
 /// That this holds for *any* byte follows from how each file is proved: an artifact by the SHA-256 of the whole of it,
 /// which another file names; evidence and pages by comparing the whole of them with the text that the artifacts give.
 /// No byte is read in a way of its own, so the places here stand for all: what they would find is a file that is not
@@ -170,90 +256,76 @@ fn places(file: &Path, bytes: &[u8], random: usize) -> Vec<usize> {
 /// time is what the test of the program does (`xtask/tests/verify.rs`).
 #[test]
 fn any_flipped_byte_of_any_file_is_found_and_named() {
+    let mut flips = Vec::new();
     for name in committed() {
-        let copy = Copy::of(std::slice::from_ref(&name));
-        assert!(copy.files.len() >= 20, "{name}: {:?}", copy.files);
-        let (artifacts, evidence): (Vec<_>, Vec<_>) = copy
-            .files
-            .iter()
-            .cloned()
-            .partition(|file| file.starts_with("artifacts"));
-        let groups = std::iter::once(artifacts).chain(evidence.into_iter().map(|file| vec![file]));
-        for group in groups {
-            let wholes: Vec<Vec<u8>> = group.iter().map(|file| copy.read(file)).collect();
-            let all: Vec<Vec<usize>> = group
-                .iter()
-                .zip(&wholes)
-                .map(|(file, whole)| places(file, whole, 4))
-                .collect();
-            // Evidence is made again for each flip: a third of the places, others in each file, does.
-            let step = if group.len() > 1 { 1 } else { 3 };
-            let first = group[0].as_os_str().len() % step;
-            for k in (first..all.iter().map(Vec::len).max().unwrap()).step_by(step) {
-                for ((file, whole), places) in group.iter().zip(&wholes).zip(&all) {
-                    let mut bytes = whole.clone();
-                    bytes[places[k % places.len()]] ^= 1 << (k % 7);
-                    copy.write(file, &bytes);
-                }
-                let report = verify(copy.path(), std::slice::from_ref(&name)).unwrap();
-                for (file, places) in group.iter().zip(&all) {
-                    let place = places[k % places.len()];
-                    let own = report.findings.iter().any(|finding| finding.file == *file);
-                    let named = if group.len() > 1 {
-                        own
-                    } else {
-                        names(&report, file)
-                    };
-                    assert!(named, "{}: byte {place}: {report}", file.display());
-                }
-            }
-            for (file, whole) in group.iter().zip(&wholes) {
-                copy.write(file, whole);
-            }
-        }
-        let report = verify(copy.path(), std::slice::from_ref(&name)).unwrap();
-        assert!(report.is_valid(), "the copy is whole again: {report}");
+        let places = of_namespace(&name);
+        let files = Copy::of_places(&places).files.len();
+        assert!(files >= 20, "{name}: {files}");
+        flips.extend(Flips::of(&places));
     }
+    side_by_side(&flips);
 }
 
 /// The same of what is no namespace's: hardware counters, and studies with their evidence.
 #[test]
 fn any_flipped_byte_beside_the_namespaces_is_found_and_named() {
-    let copy = Copy::of_places(&beside());
-    let clean = verify_all(copy.path()).unwrap();
-    assert!(clean.is_valid(), "{clean}");
-    for file in &copy.files {
-        let whole = copy.read(file);
-        for (k, place) in places(file, &whole, 6).into_iter().enumerate() {
-            let mut bytes = whole.clone();
-            bytes[place] ^= 1 << (k % 7);
-            copy.write(file, &bytes);
+    let flips: Vec<Flips> = beside().iter().flat_map(|part| Flips::of(part)).collect();
+    side_by_side(&flips);
+}
+
+#[test]
+fn a_file_that_is_gone_or_more_beside_the_namespaces_is_found_and_named() {
+    for part in beside() {
+        let copy = Copy::of_places(&part);
+        for file in &copy.files {
+            let whole = copy.read(file);
+            std::fs::remove_file(copy.path().join(file)).unwrap();
             let report = verify_all(copy.path()).unwrap();
-            assert!(
-                names(&report, file),
-                "{}: byte {place}: {report}",
-                file.display()
-            );
+            assert!(names(&report, file), "{} is gone: {report}", file.display());
+            copy.write(file, &whole);
         }
-        copy.write(file, &whole);
-        std::fs::remove_file(copy.path().join(file)).unwrap();
+        let more = |file: &PathBuf| file.with_extension("more");
+        let extra: Vec<PathBuf> = copy.files.iter().map(more).collect();
+        for file in &extra {
+            copy.write(file, b"{}");
+        }
         let report = verify_all(copy.path()).unwrap();
-        assert!(names(&report, file), "{} is gone: {report}", file.display());
-        copy.write(file, &whole);
-        let extra = file.with_extension("more");
-        copy.write(&extra, b"{}");
+        for file in &extra {
+            let kinds: Vec<Kind> = of_file(&report, file).collect();
+            assert_eq!(kinds, [Kind::Extra], "{}: {report}", file.display());
+        }
+    }
+}
+
+/// Artifacts that are altered prove no evidence, which is said; what is missing beside them is found all the same.
+#[test]
+fn a_page_that_is_gone_is_found_beside_altered_artifacts() {
+    let studies = beside().into_iter().filter(|part| part.len() == 3);
+    for part in studies {
+        let copy = Copy::of_places(&part);
+        let artifact = part[0].join("run.json");
+        copy.write(&artifact, &[&copy.read(&artifact)[..], b" "].concat());
+        std::fs::remove_file(copy.path().join(&part[2])).unwrap();
         let report = verify_all(copy.path()).unwrap();
-        assert!(names(&report, &extra), "{}: {report}", extra.display());
-        std::fs::remove_file(copy.path().join(&extra)).unwrap();
+        let found: Vec<_> = report.findings.iter().map(|f| (f.kind, &f.file)).collect();
+        let expected = [(Kind::Missing, &part[2]), (Kind::Altered, &artifact)];
+        assert!(expected.iter().all(|e| found.contains(e)), "{report}");
+        assert_eq!(found.len(), 2, "{report}");
+        assert!(report.notes[0].contains("is not proved while"), "{report}");
     }
 }
 
 /// Every committed file of artifacts and evidence is in one of the two tests above.
 #[test]
 fn no_file_is_left_out_of_the_flips() {
-    let mut places: Vec<PathBuf> = beside();
+    let mut places = beside().concat();
     places.extend(committed().iter().flat_map(|name| of_namespace(name)));
-    for parent in ["artifacts", "docs/assets/results", "docs/calibration"] {
+    for parent in [
+        "artifacts",
+        "docs/assets/results",
+        "docs/calibration",
+        "docs/errors",
+    ] {
         for entry in std::fs::read_dir(root().join(parent)).into_iter().flatten() {
             let path = Path::new(parent).join(entry.unwrap().file_name());
             let unfinished = path.extension().is_some_and(|e| e == "partial");
@@ -296,10 +368,7 @@ fn missing_extra_truncated_crlf_and_linked_files_are_told_apart() {
         return;
     };
     let (copy, run) = first(&name);
-    let kinds = |report: &Report, file: &Path| -> Vec<Kind> {
-        let of_file = report.findings.iter().filter(|f| f.file == file);
-        of_file.map(|f| f.kind).collect()
-    };
+    let kinds = |report: &Report, file: &Path| of_file(report, file).collect::<Vec<Kind>>();
     for file in copy.files.clone() {
         let whole = copy.read(&file);
         let cut = copy.with(&name, &file, &whole[..whole.len() / 2]);

@@ -7,6 +7,7 @@ use mage_evidence::choice::Choice;
 use mage_evidence::operation::Operation;
 use mage_kernels::inputs::Inputs;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -31,6 +32,8 @@ const CALLS: Duration = Duration::from_secs(300);
 pub struct Shared {
     worker: Worker,
     loaded: Option<(Operation, Vec<u32>, PathBuf)>,
+    /// How many handles there are of each implementation.
+    handles: BTreeMap<String, usize>,
     scratch: tempfile::TempDir,
 }
 
@@ -44,6 +47,7 @@ impl Shared {
         Ok(Rc::new(RefCell::new(Self {
             worker,
             loaded: None,
+            handles: BTreeMap::new(),
             scratch,
         })))
     }
@@ -68,21 +72,41 @@ impl Shared {
     }
 }
 
-/// One of the worker's implementations.
+/// One of the worker's implementations: the first handle of its name reads the worker's inputs, each other runs the
+/// same code on memory of its own.
 pub struct PythonImplementation {
     name: String,
+    handle: usize,
     shared: Rc<RefCell<Shared>>,
     elements: usize,
 }
 
 impl PythonImplementation {
-    /// The implementation `name` of the shared worker.
+    /// The next handle of the implementation `name` of the shared worker. They are loaded in the order in which they
+    /// are made.
     pub fn new(name: &str, shared: &Rc<RefCell<Shared>>) -> Self {
+        let mut of_all = shared.borrow_mut();
+        let next = of_all.handles.entry(name.to_string()).or_default();
+        let handle = *next;
+        *next += 1;
         Self {
             name: name.to_string(),
+            handle,
             shared: Rc::clone(shared),
             elements: 0,
         }
+    }
+
+    /// Asks the worker for something that this handle does.
+    fn ask<T: DeserializeOwned>(
+        &self,
+        what: &str,
+        mut arguments: Value,
+        limit: Duration,
+    ) -> anyhow::Result<T> {
+        arguments["implementation"] = json!(self.name);
+        arguments["handle"] = json!(self.handle);
+        self.shared.borrow_mut().worker.ask(what, arguments, limit)
     }
 
     fn spans(&self, arguments: Value) -> anyhow::Result<Vec<f64>> {
@@ -90,8 +114,7 @@ impl PythonImplementation {
         struct Measured {
             samples_us: Vec<f64>,
         }
-        let mut shared = self.shared.borrow_mut();
-        let measured: Measured = shared.worker.ask("measure", arguments, CALLS)?;
+        let measured: Measured = self.ask("measure", arguments, CALLS)?;
         Ok(measured.samples_us)
     }
 }
@@ -107,16 +130,14 @@ impl Implementation for PythonImplementation {
             choice: Option<Choice>,
             unavailable: Option<String>,
         }
-        let mut shared = self.shared.borrow_mut();
-        shared.load(load.inputs, load.directory)?;
+        self.shared.borrow_mut().load(load.inputs, load.directory)?;
         self.elements = load.inputs.operation.output_elements(&load.inputs.dims);
         let arguments = json!({
-            "implementation": self.name,
             "rtol": load.tolerance.rtol,
             "atol": load.tolerance.atol,
             "config": load.config,
         });
-        let prepared: Prepared = shared.worker.ask("prepare", arguments, COMPILE)?;
+        let prepared: Prepared = self.ask("prepare", arguments, COMPILE)?;
         Ok(match prepared.unavailable {
             Some(reason) => Loaded::Unavailable(reason),
             None => Loaded::Ready(prepared.choice),
@@ -128,10 +149,8 @@ impl Implementation for PythonImplementation {
     }
 
     fn checked_call(&mut self) -> anyhow::Result<Vec<f32>> {
-        let mut shared = self.shared.borrow_mut();
-        let path = shared.scratch.path().join("output.bin");
-        let arguments = json!({"implementation": self.name, "output": path});
-        shared.worker.ask::<Value>("check", arguments, CALLS)?;
+        let path = self.shared.borrow().scratch.path().join("output.bin");
+        self.ask::<Value>("check", json!({"output": path}), CALLS)?;
         let bytes = std::fs::read(&path)
             .with_context(|| format!("{}: cannot read the worker's output", path.display()))?;
         if bytes.len() != self.elements * 4 {
@@ -150,16 +169,11 @@ impl Implementation for PythonImplementation {
     }
 
     fn measure(&mut self, warmup: u32, iterations: u32) -> anyhow::Result<Vec<f64>> {
-        self.spans(json!({
-            "implementation": self.name,
-            "warmup": warmup,
-            "iterations": iterations,
-        }))
+        self.spans(json!({"warmup": warmup, "iterations": iterations}))
     }
 
     fn measure_cold(&mut self, iterations: u32, flush_bytes: u64) -> anyhow::Result<Vec<f64>> {
         self.spans(json!({
-            "implementation": self.name,
             "warmup": 0,
             "iterations": iterations,
             "flush_bytes": flush_bytes,
@@ -171,8 +185,7 @@ impl Implementation for PythonImplementation {
         struct Verified {
             sha256: BTreeMap<String, String>,
         }
-        let mut shared = self.shared.borrow_mut();
-        let verified: Verified = shared.worker.ask("verify_inputs", json!({}), CALLS)?;
+        let verified: Verified = self.ask("verify_inputs", json!({}), CALLS)?;
         Ok(verified.sha256)
     }
 }

@@ -130,6 +130,9 @@ struct LadderArguments {
     /// Calls of a variant before each of its turns, else as the experiment says
     #[arg(long)]
     warmup: Option<u32>,
+    /// Remove what an interrupted run left under this name, and start again
+    #[arg(long)]
+    replace: bool,
     /// Result namespace, else the experiment's name
     #[arg(long)]
     namespace: Option<String>,
@@ -167,6 +170,9 @@ struct CountersArguments {
     /// Calls before the one that is read, else as the experiment says
     #[arg(long)]
     warmup: Option<u32>,
+    /// Remove what an interrupted run left under this name, and start again
+    #[arg(long)]
+    replace: bool,
     /// Result namespace, else the experiment's name
     #[arg(long)]
     namespace: Option<String>,
@@ -313,6 +319,7 @@ fn try_ladder(arguments: LadderArguments, stop: &AtomicBool) -> anyhow::Result<l
         timeout: Duration::from_secs(arguments.timeout),
         grace: run::GRACE,
         keep_reports: arguments.keep_reports,
+        replace: arguments.replace,
         command: mage_workspace::command_line(&root),
         root,
     };
@@ -350,6 +357,7 @@ fn try_counters(
     options.ncu = arguments.ncu;
     options.python = arguments.python;
     options.timeout = Duration::from_secs(arguments.timeout);
+    options.replace = arguments.replace;
     options.command = mage_workspace::command_line(&root);
     let build = build(&root)?;
     let mut position = (0, 0);
@@ -362,6 +370,9 @@ fn try_counters(
         counters::Event::Refused(metric, said) => {
             eprintln!("left out {metric}: {}", text::one_line(said));
         }
+        counters::Event::Unproved(case) => eprintln!(
+            "{case}: not proved to be the kernels that were measured: the namespace has no capture of it (mage-profile run)"
+        ),
         counters::Event::Done(case, launches, us) => {
             let (at, of) = position;
             eprintln!("[{at}/{of}] {case}: {launches} launches, {us:.3} us under ncu");

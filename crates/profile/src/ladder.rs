@@ -53,6 +53,8 @@ pub struct Options {
     pub grace: Duration,
     /// Where reports are kept; they embed the target's scrubbed environment and are not for publication.
     pub keep_reports: Option<PathBuf>,
+    /// Whether what an interrupted run left under the directory's name is removed: these are made whole, in one go.
+    pub replace: bool,
     /// The command line, as it is recorded.
     pub command: Vec<String>,
 }
@@ -82,7 +84,10 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let plan = Plan::new(options)?;
     let nsys = find::find(options.nsys.as_deref())?;
-    let directory = NewDirectory::create(&plan.directory)?;
+    let directory = match options.replace {
+        true => NewDirectory::replace(&plan.directory)?,
+        false => NewDirectory::create(&plan.directory)?,
+    };
     let started = now();
     tell(Event::Begins(
         &nsys,

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 /// How long processes may go on after the profiler has ended, where nothing else is said.
@@ -168,12 +168,15 @@ pub fn run(
         profile = left.profile;
     }
     // First of all: without it nobody could tell what the rest is of.
-    if let Err(error) = store::write_json(&directory.path().join(BEGUN), &profile) {
-        if captures.is_empty() {
-            let _ = discard(directory);
+    let begun = match Begun::write(directory.path(), profile) {
+        Ok(begun) => begun,
+        Err(error) => {
+            if captures.is_empty() {
+                let _ = discard(directory);
+            }
+            return Err(error.into());
         }
-        return Err(error.into());
-    }
+    };
     let kept = captures.len();
     tell(Event::Begins(&nsys, plan.steps.len() - kept));
     let missing: Vec<&Step> = plan
@@ -181,7 +184,7 @@ pub fn run(
         .iter()
         .filter(|step| !captures[..kept].iter().any(|capture| step.is(capture)))
         .collect();
-    let (done, failed) = plan.all(&missing, &nsys, stop, directory.path(), tell);
+    let (done, failed) = plan.all(&missing, &nsys, stop, &begun, tell);
     match failed {
         None => {}
         Some(error) if captures.is_empty() && done.is_empty() => {
@@ -194,10 +197,7 @@ pub fn run(
             return Err(error);
         }
     }
-    if let Some(captured) = done.values().next() {
-        let (schema, driver) = (&captured.schema_version, &captured.driver);
-        profile.profiler = profiler_words(&nsys, schema.as_deref(), driver.as_deref());
-    }
+    let mut profile = begun.profile();
     captures.extend(done.into_values().map(|captured| captured.capture));
     profile.finished = now();
     store::write_json(&directory.path().join(PROFILE), &profile)?;
@@ -222,6 +222,42 @@ fn end(directory: &Path) -> Result<(), Error> {
         std::fs::remove_file(&path).map_err(store::io_error("remove", &path))?;
     }
     Ok(())
+}
+
+/// The record of a profile under way. It is on disk, with all that is known, before what it is the record of.
+struct Begun {
+    directory: PathBuf,
+    /// And whether a report has said what it says of itself.
+    profile: Mutex<(Profile, bool)>,
+}
+
+impl Begun {
+    fn write(directory: &Path, profile: Profile) -> Result<Self, StoreError> {
+        store::write_json(&directory.join(BEGUN), &profile)?;
+        Ok(Self {
+            directory: directory.to_path_buf(),
+            profile: Mutex::new((profile, false)),
+        })
+    }
+
+    /// Records the words of the first report.
+    fn learn(&self, words: String) -> Result<(), StoreError> {
+        let mut known = self.profile.lock().unwrap_or_else(PoisonError::into_inner);
+        if !known.1 {
+            let profile = Profile {
+                profiler: words,
+                ..known.0.clone()
+            };
+            store::write_json(&self.directory.join(BEGUN), &profile)?;
+            *known = (profile, true);
+        }
+        Ok(())
+    }
+
+    fn profile(self) -> Profile {
+        let known = self.profile.into_inner();
+        known.unwrap_or_else(PoisonError::into_inner).0
+    }
 }
 
 /// What an interrupted run left.
@@ -346,7 +382,7 @@ impl<'a> Plan<'a> {
         steps: &[&Step],
         nsys: &Nsys,
         stop: &AtomicBool,
-        partial: &Path,
+        begun: &Begun,
         tell: &mut dyn FnMut(Event<'_>),
     ) -> (BTreeMap<usize, Captured>, Option<Error>) {
         let next = AtomicUsize::new(0);
@@ -365,7 +401,7 @@ impl<'a> Plan<'a> {
                         };
                         // The receiver lives as long as a sender does.
                         let _ = sender.send((place, step.name(), None));
-                        let captured = self.step(step, nsys, stop, partial);
+                        let captured = self.step(step, nsys, stop, begun);
                         ended.fetch_or(captured.is_err(), Ordering::Relaxed);
                         let _ = sender.send((place, step.name(), Some(captured)));
                     }
@@ -448,13 +484,14 @@ impl<'a> Plan<'a> {
         }
         let mut profile: Profile = store::read_json(&path)?;
         profile.check().map_err(|invalid| invalid.in_file(&path))?;
-        // What the profiler's reports say of themselves is known only at the end.
-        let version = match profile.profiler.split_once(", export schema ") {
-            Some((version, _)) => version.to_string(),
-            None => profile.profiler.clone(),
+        // What the profiler's reports say of themselves is known only after the first of them.
+        let said = profile.profiler.strip_prefix(&now.profiler);
+        let profiler = match said.is_some_and(|said| said.starts_with(", ")) {
+            true => now.profiler.clone(),
+            false => profile.profiler.clone(),
         };
         let begun = Profile {
-            profiler: version,
+            profiler,
             ..profile.clone()
         };
         same_session(&begun, now).map_err(|invalid| invalid.in_file(&path))?;
@@ -490,13 +527,13 @@ impl<'a> Plan<'a> {
         }))
     }
 
-    /// Makes one capture and writes it below `partial`.
+    /// Makes one capture and writes it.
     fn step(
         &self,
         step: &Step,
         nsys: &Nsys,
         stop: &AtomicBool,
-        partial: &Path,
+        begun: &Begun,
     ) -> Result<Captured, Error> {
         if stop.load(Ordering::Relaxed) {
             return Err(Error::Interrupted);
@@ -524,7 +561,10 @@ impl<'a> Plan<'a> {
             allowed_outside: &self.options.allowed_outside,
         };
         let captured = capture::capture(&request).map_err(|source| of_case(&case, source))?;
-        let path = partial.join(CAPTURES).join(format!("{case}.json"));
+        let (schema, driver) = (&captured.schema_version, &captured.driver);
+        let words = profiler_words(nsys, schema.as_deref(), driver.as_deref());
+        begun.learn(words)?;
+        let path = begun.directory.join(CAPTURES).join(format!("{case}.json"));
         store::write_json(&path, &captured.capture)?;
         Ok(captured)
     }

@@ -39,6 +39,7 @@ fn process() -> Process {
     let arm = |elements| Arm {
         name: "kernel".into(),
         kernel: Some("kernel".into()),
+        choice: None,
         check: Check {
             checked_elements: elements,
             record: None,

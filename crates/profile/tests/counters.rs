@@ -458,6 +458,13 @@ fn a_later_failure_keeps_what_was_read_and_publishes_nothing() {
     assert!(directory.ends_with("x-1-kernels-ncu.partial"));
     assert!(directory.join("counters/matmul-rust.json").exists());
     assert!(!workspace.path("artifacts/x-1-kernels-ncu").exists());
+
+    ncu(&workspace, PLAY);
+    let mut options = options(&workspace);
+    assert!(go(&options).unwrap_err().to_string().contains("--replace"));
+    options.replace = true;
+    assert_eq!(go(&options).unwrap().calls.len(), 6, "all of one go");
+    assert!(!directory.exists());
 }
 
 /// Leaves a capture of matmul python with these kernels, in two iterations.
@@ -501,8 +508,14 @@ fn kernels_are_those_of_the_captures() {
     options.operations = Some(vec![Operation::Matmul]);
     options.implementations = Some(vec!["python".into()]);
     std::fs::write(workspace.path("kernels"), "void gemm<4>(int)\nbias\n").unwrap();
+    let unproved = go(&options).unwrap().session.unproved;
+    assert_eq!(unproved, ["matmul-python"], "there is no capture");
+    std::fs::remove_dir_all(workspace.path("artifacts/x-1-kernels-ncu")).unwrap();
     captured(&workspace, &["void gemm<(int)4>(signed int)", "bias"]);
-    go(&options).unwrap();
+    let proved = go(&options).unwrap().session;
+    assert!(proved.unproved.is_empty());
+    let text = store::to_json(&proved).unwrap();
+    assert!(!text.contains("unproved"), "as it was before: {text}");
     std::fs::remove_dir_all(workspace.path("artifacts/x-1-kernels-ncu")).unwrap();
     for other in [
         &["void gemm<(int)4>(signed int)"][..],

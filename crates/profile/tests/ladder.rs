@@ -158,6 +158,7 @@ fn options(workspace: &Workspace) -> Options {
         timeout: Duration::from_secs(20),
         grace: Duration::from_millis(300),
         keep_reports: None,
+        replace: false,
         command: vec!["mage-profile".into(), "ladder".into()],
     }
 }
@@ -389,6 +390,18 @@ fn a_ladder_that_fails_later_publishes_nothing_and_keeps_what_is_whole() {
     assert!(!workspace.path("artifacts/x-1-ladder").exists());
     let kept = workspace.path("artifacts/x-1-ladder.partial/captures/gelu-1.json");
     assert!(kept.is_file());
+
+    workspace.nsys(PROFILE, EXPORT);
+    let refusal = go(&options(&workspace)).unwrap_err().to_string();
+    assert!(refusal.contains("--replace"), "{refusal}");
+    assert!(kept.is_file());
+    std::fs::write(&kept, "of another go").unwrap();
+    let replaced = Options {
+        replace: true,
+        ..options(&workspace)
+    };
+    assert_eq!(go(&replaced).unwrap().captures.len(), 2, "all of one go");
+    assert!(!workspace.path("artifacts/x-1-ladder.partial").exists());
 }
 
 #[test]

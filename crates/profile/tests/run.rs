@@ -922,6 +922,32 @@ fn an_interrupted_profile_is_resumed_from_its_whole_captures() {
 }
 
 #[test]
+fn a_profile_interrupted_after_its_last_capture_knows_what_the_reports_said() {
+    let workspace = Workspace::new();
+    let mut options = workspace.options();
+    let partial = workspace.path("artifacts/x-1-kernels-nsys.partial");
+    let record = partial.join("profile.json");
+    let mut done = 0;
+    let error = run(&options, build(), &AtomicBool::new(false), &mut |event| {
+        done += usize::from(matches!(event, Event::Done(..)));
+        if done == 6 {
+            // The record cannot be written.
+            std::fs::create_dir_all(&record).unwrap();
+        }
+    });
+    assert!(error.unwrap_err().to_string().contains("profile.json"));
+    std::fs::remove_dir(&record).unwrap();
+    options.resume = true;
+    let outcome = go(&options).unwrap();
+    assert_eq!(outcome.captures.len(), 6);
+    assert_eq!(outcome.profile.resumed[0].kept.len(), 6, "nothing ran");
+    let words = &outcome.profile.profiler;
+    assert!(words.contains(", export schema "), "{words}");
+    let fresh = Workspace::new();
+    assert_eq!(*words, go(&fresh.options()).unwrap().profile.profiler);
+}
+
+#[test]
 fn a_profile_that_ended_before_it_had_its_name_gets_it() {
     let workspace = Workspace::new();
     let mut options = workspace.options();

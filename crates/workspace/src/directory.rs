@@ -46,6 +46,17 @@ impl NewDirectory {
         Ok(this)
     }
 
+    /// Starts a new directory in the place of what an interrupted attempt left, if it left any: that is removed.
+    ///
+    /// # Errors
+    /// As [`NewDirectory::create`], and where somebody works on what is there.
+    pub fn replace(name: &Path) -> Result<Self, StoreError> {
+        if partial(name).exists() && !name.exists() {
+            discard(Self::locked(name, partial(name))?)?;
+        }
+        Self::create(name)
+    }
+
     fn locked(name: &Path, partial: PathBuf) -> Result<Self, StoreError> {
         let file = File::open(&partial).map_err(io_error("open", &partial))?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -81,7 +92,7 @@ impl NewDirectory {
                 "what an interrupted run left",
                 "no such directory",
             )
-            .help("go on with it, where the program has --resume; or look at what it holds and remove it")
+            .help("go on with it with --resume, or start again with --replace, whichever the program has; or look at what it holds and remove it")
             .in_file(&partial)
             .into());
         }
@@ -241,6 +252,25 @@ mod tests {
         resumed.publish().unwrap();
         let complete = NewDirectory::resume(&name).unwrap_err().to_string();
         assert!(complete.contains("a run that is complete"), "{complete}");
+    }
+
+    #[test]
+    fn what_an_interrupted_attempt_left_is_replaced_and_nothing_else_is() {
+        let parent = tempfile::tempdir().unwrap();
+        let name = parent.path().join("run");
+        let first = NewDirectory::replace(&name).unwrap();
+        std::fs::write(first.path().join("a"), "1").unwrap();
+        let busy = NewDirectory::replace(&name).unwrap_err().to_string();
+        assert!(busy.contains("a run that is going on"), "{busy}");
+        assert!(first.path().join("a").exists());
+        drop(first);
+        let second = NewDirectory::replace(&name).unwrap();
+        assert!(!second.path().join("a").exists());
+        std::fs::write(second.path().join("b"), "1").unwrap();
+        second.publish().unwrap();
+        let complete = NewDirectory::replace(&name).unwrap_err().to_string();
+        assert!(complete.contains("an earlier run"), "{complete}");
+        assert!(name.join("b").exists());
     }
 
     #[test]

@@ -35,20 +35,9 @@ pub fn measure(
         mage_workspace::figures(root, &namespace),
         mage_workspace::pages(root, &namespace),
     ];
-    // What is measured may be there for one that is resumed; what is made from it is the last thing to appear.
-    let refused = match arguments.resume {
-        true => Vec::new(),
-        false => measured.iter().chain(&beside).collect(),
-    };
-    for taken in refused.into_iter().chain(&made) {
-        if taken.exists() {
-            bail!(
-                "{}: found a run of this name, expected none; choose another --namespace",
-                taken.display()
-            );
-        }
-    }
-    let steps = measured.map(|directory| Step::of(&directory, arguments.resume));
+    let resume = arguments.resume;
+    untaken(measured.each_ref(), beside.each_ref(), &made, resume)?;
+    let steps = measured.map(|directory| Step::of(&directory, resume));
     let nsys = find::find(arguments.nsys.as_deref())
         .map_err(|error| anyhow::anyhow!("{error}"))
         .context("kernel times need Nsight Systems; `cargo xtask doctor` says more")?;
@@ -83,31 +72,61 @@ pub fn measure(
     if steps[0] != Step::Done {
         programs::run(&mut common(&harness, steps[0]))?;
     }
+    let go_on = |flag: &str| {
+        format!(
+            "what else was measured of {namespace} is whole and kept; go on with: cargo xtask reproduce --experiment {} --namespace {namespace}{flag} --resume",
+            experiment.name
+        )
+    };
+    let inputs = mage_workspace::artifacts(root, &namespace).join("inputs");
+    let profile = programs::path("mage-profile")?;
     if steps[1] != Step::Done {
-        let mut profile = common(&programs::path("mage-profile")?, steps[1]);
-        profile
+        let mut captures = common(&profile, steps[1]);
+        captures
             // Most of a capture is the start of its process, which touches no GPU.
             .args(["--jobs", "8"])
             .arg("--inputs")
-            .arg(measured_inputs(root, &namespace))
+            .arg(&inputs)
             .arg("--harness")
             .arg(&harness)
             .arg("--nsys")
             .arg(&nsys.path);
-        programs::run(&mut profile).with_context(|| {
-            format!(
-                "the samples of {namespace} are whole and kept; go on with: cargo xtask reproduce --experiment {} --namespace {namespace} --resume",
-                experiment.name
-            )
-        })?;
+        programs::run(&mut captures).with_context(|| go_on(""))?;
     }
+    let beside_it = |verb: &str| {
+        let mut command = Command::new(&profile);
+        command
+            .current_dir(root)
+            .args([verb, "--experiment", &experiment.name])
+            .args(["--namespace", &namespace])
+            .arg("--inputs")
+            .arg(&inputs)
+            .arg("--harness")
+            .arg(&harness)
+            // Each is of one go: what an interrupted one left is no part of it.
+            .args(resume.then_some("--replace"));
+        command
+    };
     if experiment.ladder.is_some() && !beside[0].exists() {
-        climb(root, &experiment.name, &namespace, &harness, &nsys.path)?;
+        let mut ladder = beside_it("ladder");
+        ladder.arg("--nsys").arg(&nsys.path);
+        programs::run(&mut ladder).with_context(|| go_on(""))?;
     }
     if let Some(ncu) = ncu
         && !beside[1].exists()
     {
-        counters(root, experiment, &namespace, &ncu.path, &harness, &python)?;
+        let mut counters = beside_it("counters");
+        counters
+            .arg("--python")
+            .arg(&python)
+            .arg("--ncu")
+            .arg(&ncu.path);
+        programs::run(&mut counters).with_context(|| {
+            format!(
+                "{}; or without counters, leaving that flag out",
+                go_on(" --counters")
+            )
+        })?;
     }
     let evidence = mage_export::evidence(root, &namespace)?;
     mage_export::write(root, &evidence)?;
@@ -123,64 +142,33 @@ pub fn measure(
     Ok(namespace)
 }
 
-/// The ladder of kernel variants, of the same inputs and program.
-fn climb(
-    root: &Path,
-    experiment: &str,
-    namespace: &str,
-    harness: &Path,
-    nsys: &Path,
+/// Refuses a namespace that is taken. With `resume`, what is measured may be there, and so may what is made of it once
+/// that is whole: it is made again, and gives the same bytes. Where it is not whole, what is made is of another run.
+fn untaken(
+    measured: [&PathBuf; 2],
+    beside: [&PathBuf; 2],
+    made: &[PathBuf],
+    resume: bool,
 ) -> anyhow::Result<()> {
-    programs::run(
-        Command::new(programs::path("mage-profile")?)
-            .current_dir(root)
-            .args(["ladder", "--experiment", experiment, "--namespace", namespace])
-            .arg("--inputs")
-            .arg(measured_inputs(root, namespace))
-            .arg("--harness")
-            .arg(harness)
-            .arg("--nsys")
-            .arg(nsys),
-    )
-    .with_context(|| {
-        format!(
-            "samples and captures of {namespace} are whole and kept; go on with: mage-profile ladder --experiment {experiment} --namespace {namespace} --inputs artifacts/{namespace}-kernels/inputs, then mage-export --namespace {namespace}, then cargo xtask figures --namespace {namespace}"
-        )
-    })
-}
-
-/// The hardware counters of what was just measured.
-fn counters(
-    root: &Path,
-    experiment: &Experiment,
-    namespace: &str,
-    ncu: &Path,
-    harness: &Path,
-    python: &Path,
-) -> anyhow::Result<()> {
-    programs::run(
-        Command::new(programs::path("mage-profile")?)
-            .current_dir(root)
-            .args(["counters", "--experiment", &experiment.name])
-            .args(["--namespace", namespace])
-            .arg("--inputs")
-            .arg(measured_inputs(root, namespace))
-            .arg("--harness")
-            .arg(harness)
-            .arg("--python")
-            .arg(python)
-            .arg("--ncu")
-            .arg(ncu),
-    )
-    .with_context(|| {
-        format!(
-            "samples and captures of {namespace} are whole and kept; go on without counters: mage-export --namespace {namespace}, then mage-plot --namespace {namespace}"
-        )
-    })
-}
-
-fn measured_inputs(root: &Path, namespace: &str) -> PathBuf {
-    mage_workspace::artifacts(root, namespace).join("inputs")
+    let whole = measured.iter().all(|directory| directory.exists());
+    let there = |path: &&PathBuf| path.exists();
+    if !resume {
+        let mut all = measured.into_iter().chain(beside).chain(made);
+        if let Some(taken) = all.find(there) {
+            bail!(
+                "{}: found a run of this name, expected none; choose another --namespace, or go on with it with --resume",
+                taken.display()
+            );
+        }
+    } else if let Some(made) = made.iter().find(there)
+        && !whole
+    {
+        bail!(
+            "{}: found what is made of a whole run, expected none while samples and captures are not whole; choose another --namespace",
+            made.display()
+        );
+    }
+    Ok(())
 }
 
 /// What is to be done about one of the directories that are measured.
@@ -239,6 +227,45 @@ mod tests {
             Step::Start,
             "refused by the program itself"
         );
+    }
+
+    #[test]
+    fn a_name_is_taken_by_anything_or_by_what_is_of_another_run() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str| directory.path().join(name);
+        let (measured, beside) = ([at("run"), at("captures")], [at("ladder"), at("counters")]);
+        let made = [at("results"), at("page")];
+        let taken = |resume| {
+            let answer = untaken(measured.each_ref(), beside.each_ref(), &made, resume);
+            answer.err().map(|error| error.to_string())
+        };
+        let says = |resume, words: &str| {
+            let said = taken(resume).unwrap_or_default();
+            assert!(said.contains(words), "{words}: {said:?}");
+        };
+        assert_eq!(
+            (taken(false), taken(true)),
+            (None, None),
+            "nothing is there"
+        );
+        std::fs::create_dir(&made[0]).unwrap();
+        says(false, "results: found a run of this name");
+        says(true, "results: found what is made of a whole run");
+        std::fs::create_dir(&measured[0]).unwrap();
+        says(
+            true,
+            "expected none while samples and captures are not whole",
+        );
+        std::fs::create_dir(&measured[1]).unwrap();
+        assert_eq!(taken(true), None, "it was interrupted while it drew");
+        says(false, "go on with it with --resume");
+        std::fs::remove_dir(&made[0]).unwrap();
+        std::fs::create_dir(&beside[1]).unwrap();
+        assert_eq!(taken(true), None);
+        for directory in &measured {
+            std::fs::remove_dir(directory).unwrap();
+        }
+        says(false, "counters: found a run of this name");
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod show;
 pub use judge::{Judged, Row};
 
 use crate::artifact::{Build, Check, Device, GpuState, Host, Python, check_schema};
+use crate::choice::Choice;
 use crate::error::Invalid;
 use crate::operation::Operation;
 use serde::{Deserialize, Serialize};
@@ -135,6 +136,9 @@ pub struct Arm {
     /// The kernel variant that ran, for `rust`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
+    /// What it chose before anything was timed, where there is something to choose; A again runs the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choice: Option<Choice>,
     /// The full-output check before the first round, and after the last of each handle, of which this is the one
     /// with the larger error.
     pub check: Check,
@@ -237,6 +241,10 @@ impl Session {
                 .fp64
                 .check()
                 .map_err(|e| e.under(&format!("{name}.check.fp64")))?;
+            if let Some(choice) = &arm.choice {
+                let under = format!("{name}.choice");
+                choice.check().map_err(|e| e.under(&under))?;
+            }
         }
         for cache in Cache::ALL {
             let times = self.times(cache);

@@ -52,6 +52,11 @@ impl Comparison {
             session.a.check.fp64.max_abs_error,
             session.b.check.fp64.max_abs_error
         );
+        for (side, arm) in [("A", &session.a), ("B", &session.b)] {
+            if let Some(choice) = &arm.choice {
+                let _ = writeln!(text, "{side} ran {}.", choice.words());
+            }
+        }
         Ok(text)
     }
 

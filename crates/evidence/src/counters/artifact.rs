@@ -49,6 +49,10 @@ pub struct Session {
     pub implementations: Vec<String>,
     /// Counters that the profiler did not know or could not read here, with what it said.
     pub refused: BTreeMap<String, String>,
+    /// Cases, `<operation>-<implementation>`, that the namespace had no capture of: whether their kernels are those that
+    /// were measured was not looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unproved: Vec<String>,
     /// The profiler, `Version 2025.3.1.0 ...`.
     pub profiler: String,
     /// The GPU.

@@ -70,6 +70,9 @@ pub struct Provenance {
     pub command: Vec<String>,
     /// Calls before the one that was read.
     pub warmup: u32,
+    /// Cases whose kernels were not held against captures, for want of one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unproved: Vec<String>,
     /// State of the source tree.
     pub tree: SourceTree,
     /// SHA-256 of the program that launched the kernels.

@@ -57,6 +57,14 @@ impl Counters {
             "\n## Conditions\n\n- {}.\n- Duration: {}.\n",
             self.conditions, self.timing
         );
+        let unproved = &self.provenance.unproved;
+        if !unproved.is_empty() {
+            let _ = writeln!(
+                out,
+                "- Not held against captures, for want of one, so that other kernels may have run: {}.",
+                unproved.join(", ")
+            );
+        }
         let absent = self.absent();
         if !absent.is_empty() {
             out += "\n## Absent\n\n";

@@ -52,13 +52,10 @@ fn study(root: &Path, name: &str, report: &mut Report) -> anyhow::Result<[PathBu
         &mut proved,
         report,
     )?;
-    let page = root.join(&pages[1]);
-    if !page.exists() {
-        let text = "found no such file, expected the page of the study; run cargo xtask calibrate";
-        report.add(Kind::Missing, &pages[1], text);
-    }
+    let hint = "expected the page of the study; run cargo xtask calibrate";
+    files::page(root, &pages[1], hint, report);
     let hint = "run cargo xtask calibrate, or restore the file";
-    let made = calibration::evidence(root, name);
+    let made = || calibration::evidence(root, name);
     again(root, made, &artifacts, hint, &read, &mut proved, report);
     report.proved.insert(name.to_string(), proved);
     Ok(pages)

@@ -21,8 +21,6 @@ pub struct Read {
     pub json: BTreeMap<PathBuf, Value>,
     /// Whether an artifact is missing or not what was recorded.
     pub artifacts_altered: bool,
-    /// Recorded hash and present hash of each artifact that has another.
-    pub rehashed: Vec<(String, String)>,
 }
 
 impl Read {
@@ -265,12 +263,19 @@ pub fn artifact(
             format!("{text} {as_recorded}; one of the two was changed: restore it"),
         );
         read.artifacts_altered = true;
-        read.rehashed.push((expected.to_string(), found));
     }
     if path.extension().is_some_and(|e| e == "json")
         && let Ok(value) = serde_json::from_slice(&bytes)
     {
         read.json.insert(path.to_path_buf(), value);
+    }
+}
+
+/// Finds that a page which is made with evidence is not there; `expected` says what it is and what makes it.
+pub fn page(root: &Path, path: &Path, expected: &str, report: &mut Report) {
+    if !root.join(path).is_file() {
+        let text = format!("found no such file, {expected}");
+        report.add(Kind::Missing, path, text);
     }
 }
 

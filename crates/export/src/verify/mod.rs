@@ -204,7 +204,12 @@ fn one(root: &Path, namespace: &str, report: &mut Report) -> anyhow::Result<()> 
     let mut proved = Proved::default();
     let before = report.findings.len();
     let read = files::account(root, &places, &mut proved, report)?;
-    let made = crate::evidence(root, namespace);
+    if root.join(&places.errors_file).exists() || root.join(&places.errors).exists() {
+        let page = crate::errors::page_path(namespace);
+        let hint = "expected the page of the errors; run mage-export";
+        files::page(root, &page, hint, report);
+    }
+    let made = || crate::evidence(root, namespace);
     let hint = "run mage-export, or restore the file";
     again(root, made, &places.events, hint, &read, &mut proved, report);
     numbers::check(&places, &read, &mut proved, report);
@@ -218,55 +223,40 @@ fn one(root: &Path, namespace: &str, report: &mut Report) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Compares the text that the artifacts in `place` give, which is `made`, with what is there.
+/// Compares the text that the artifacts in `place` give, which is what `make` makes, with what is there. Artifacts that
+/// are known to be wrong, which is said already, prove nothing: they are not read again.
 fn again(
     root: &Path,
-    made: anyhow::Result<Vec<crate::File>>,
+    make: impl FnOnce() -> anyhow::Result<Vec<crate::File>>,
     place: &Path,
     hint: &str,
     read: &files::Read,
     proved: &mut Proved,
     report: &mut Report,
 ) {
-    let files = match made {
+    if read.artifacts_altered {
+        report.notes.push(format!(
+            "{}: the evidence is not proved while the artifacts that it is made from are altered",
+            place.display()
+        ));
+        return;
+    }
+    let files = match make() {
         Ok(files) => files,
-        // Where the artifacts are known to be wrong, that is said already.
-        Err(_) if read.artifacts_altered => {
-            report.notes.push(format!(
-                "{}: the evidence cannot be made again from altered artifacts",
-                place.display()
-            ));
-            return;
-        }
         Err(error) => {
             report.add(Kind::Inconsistent, place, format!("{error:#}"));
             return;
         }
     };
     for file in files {
+        // What is missing has been reported as such.
         let Ok(found) = store::read_bytes(&root.join(&file.path)) else {
-            // The evidence itself has been reported as missing; what is made beside it has not.
-            if !file.path.starts_with(RESULTS) {
-                let text =
-                    "found no such file, expected it as the artifacts give it; run mage-export";
-                report.add(Kind::Missing, file.path, text);
-            }
             continue;
         };
-        // A changed artifact has another hash in the text made again; what is left is the evidence's own.
-        let mut expected = file.text;
-        for (recorded, now) in &read.rehashed {
-            expected = expected.replace(now, recorded);
-        }
-        if found == expected.as_bytes() {
+        if found == file.text.as_bytes() {
             proved.files += 1;
-        } else if read.artifacts_altered {
-            report.notes.push(format!(
-                "{}: not proved while the artifacts it is made from are altered",
-                file.path.display()
-            ));
         } else {
-            let (kind, text) = finding::difference(&found, expected.as_bytes());
+            let (kind, text) = finding::difference(&found, file.text.as_bytes());
             report.add(kind, file.path, format!("{text}; {hint}"));
         }
     }

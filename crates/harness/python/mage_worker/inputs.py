@@ -24,6 +24,10 @@ class Inputs:
     def output_shape(self) -> tuple[int, ...]:
         return output_shape(self.operation, self.dims)
 
+    def copy(self) -> "Inputs":
+        """The same inputs in memory of their own."""
+        return Inputs(self.operation, self.dims, {name: tensor.clone() for name, tensor in self.tensors.items()})
+
     def sha256(self) -> dict[str, str]:
         """SHA-256 of the bytes on the device now, by file name."""
         return {f"{name}.bin": _sha256(tensor) for name, tensor in self.tensors.items()}

@@ -1,6 +1,7 @@
 """Answers requests, one JSON object a line, until `quit` or the end of the input.
 
-Request: `{"id": 1, "do": "measure", "implementation": "triton", "warmup": 25, "iterations": 100}`.
+Request: `{"id": 1, "do": "measure", "implementation": "triton", "warmup": 25, "iterations": 100}`; with `"handle": 1`,
+of a second handle of that implementation, which reads and writes memory of its own.
 Reply: `{"id": 1, "ok": true, "samples_us": [...]}`, or
 `{"id": 1, "ok": false, "error": "one line", "traceback": "..."}`.
 """
@@ -70,24 +71,27 @@ def _prepare(session: "Session", request: Request) -> Reply:
         **{name: request[name] for name in ("rtol", "atol", "config") if request.get(name) is not None}
     )
     try:
-        choice = session.prepare(_text(request, "implementation"), how)
+        choice = session.prepare(_text(request, "implementation"), how, _handle(request))
     except Unavailable as reason:
         return {"unavailable": str(reason)}
     return {} if choice is None else {"choice": choice}
 
 
 def _check(session: "Session", request: Request) -> Reply:
-    return {"elements": session.check(_text(request, "implementation"), Path(_text(request, "output")))}
+    implementation, path = _text(request, "implementation"), Path(_text(request, "output"))
+    return {"elements": session.check(implementation, path, _handle(request))}
 
 
 def _measure(session: "Session", request: Request) -> Reply:
     warmup, iterations = _count(request, "warmup", 0), _count(request, "iterations", 1)
     flush_bytes = _count(request, "flush_bytes", 1) if "flush_bytes" in request else 0
-    return {"samples_us": session.measure(_text(request, "implementation"), warmup, iterations, flush_bytes)}
+    implementation = _text(request, "implementation")
+    return {"samples_us": session.measure(implementation, warmup, iterations, flush_bytes, _handle(request))}
 
 
-def _verify_inputs(session: "Session", _: Request) -> Reply:
-    return {"sha256": session.verify_inputs()}
+def _verify_inputs(session: "Session", request: Request) -> Reply:
+    implementation = _text(request, "implementation") if "implementation" in request else None
+    return {"sha256": session.verify_inputs(implementation, _handle(request))}
 
 
 ACTIONS: dict[str, Callable[["Session", Request], Reply]] = {
@@ -129,6 +133,10 @@ def _count(request: Request, name: str, least: int) -> int:
     if type(value) is not int or value < least:
         raise WorkerError(f"{name}: found {value!r}, expected an integer of at least {least}")
     return value
+
+
+def _handle(request: Request) -> int:
+    return _count(request, "handle", 0) if "handle" in request else 0
 
 
 def _dims(request: Request) -> tuple[int, ...]:

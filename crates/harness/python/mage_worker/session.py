@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import environment, implementations, inputs, output, timing
 from .errors import WorkerError
+from .handles import Handles
 
 if TYPE_CHECKING:
     from .device import Cuda
@@ -19,7 +20,7 @@ class Session:
         environment.set_ieee_precision()
         self.device = device
         self._inputs: inputs.Inputs | None = None
-        self._prepared: dict[str, implementations.Prepared] = {}
+        self._handles = Handles()
 
     def hello(self) -> dict[str, Any]:
         """Versions, switches, packages and the device."""
@@ -27,40 +28,40 @@ class Session:
 
     def load(self, operation: str, dims: tuple[int, ...], directory: Path) -> None:
         """Frees what was loaded and loads the files of `operation` in `directory`."""
-        self._prepared.clear()
+        self._handles.clear()
         self._inputs = None
         gc.collect()
         self.device.release_free_memory()
         self._inputs = inputs.load(operation, dims, directory, self.device.name)
         self.device.synchronize()
 
-    def prepare(self, implementation: str, request: implementations.Request | None = None) -> dict[str, Any] | None:
+    def prepare(
+        self, implementation: str, request: implementations.Request | None = None, handle: int = 0
+    ) -> dict[str, Any] | None:
         """Compiles, chooses and allocates what `implementation` needs, and calls it once; returns the choice."""
-        module = implementations.module(implementation)
-        self._prepared.pop(implementation, None)
-        prepared = module.prepare(self.loaded, self.device, request or implementations.Request())
-        prepared.call()
-        self.device.synchronize()
-        self._prepared[implementation] = prepared
-        return prepared.choice
+        how = request or implementations.Request()
+        return self._handles.prepare(implementation, handle, self.loaded, self.device, how).choice
 
-    def check(self, implementation: str, path: Path) -> int:
+    def check(self, implementation: str, path: Path, handle: int = 0) -> int:
         """Writes the output of one call, made into poisoned memory; returns its number of elements."""
-        prepared = self.prepared(implementation)
+        prepared = self.prepared(implementation, handle)
         prepared.poison()
         self.device.synchronize()
         result = prepared.call()
         self.device.synchronize()
         return output.write(result, self.loaded.output_shape, path)
 
-    def measure(self, implementation: str, warmup: int, iterations: int, flush_bytes: int = 0) -> list[float]:
+    def measure(
+        self, implementation: str, warmup: int, iterations: int, flush_bytes: int = 0, handle: int = 0
+    ) -> list[float]:
         """Event spans in microseconds, in measured order; before each, `flush_bytes` of other memory are written."""
-        call = self.prepared(implementation).call
+        call = self.prepared(implementation, handle).call
         return timing.event_spans(call, warmup, iterations, self.device, flush_bytes)
 
-    def verify_inputs(self) -> dict[str, str]:
-        """SHA-256 of each input's bytes on the device, by file name."""
-        return self.loaded.sha256()
+    def verify_inputs(self, implementation: str | None = None, handle: int = 0) -> dict[str, str]:
+        """SHA-256 of each input's bytes on the device, by file name: those that a handle reads, or those loaded."""
+        of = self.loaded if implementation is None else self._handles.get(implementation, handle).inputs
+        return of.sha256()
 
     @property
     def loaded(self) -> inputs.Inputs:
@@ -69,14 +70,9 @@ class Session:
             raise WorkerError("inputs: found none loaded, expected a load before this request")
         return self._inputs
 
-    def prepared(self, implementation: str) -> "implementations.Prepared":
+    def prepared(self, implementation: str, handle: int = 0) -> "implementations.Prepared":
         """The prepared implementation of that name."""
-        implementations.module(implementation)
-        if implementation not in self._prepared:
-            raise WorkerError(
-                f"implementation: found {implementation!r} not prepared, expected a prepare since the last load"
-            )
-        return self._prepared[implementation]
+        return self._handles.get(implementation, handle).prepared
 
 
 def open_session() -> Session:

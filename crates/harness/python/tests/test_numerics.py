@@ -74,6 +74,23 @@ class Numerics(unittest.TestCase):
                 with self.subTest(constant=constant, implementation=implementation):
                     self.check(case, implementation)
 
+    def test_a_second_handle_computes_the_same_from_inputs_of_its_own(self) -> None:
+        case = Case("gelu", (3, 257))
+        directory = case.write(self.directory / "inputs")
+        path = self.directory / "output.bin"
+        for implementation in ("python", "triton"):
+            with self.subTest(implementation=implementation):
+                self.session.load(case.operation, case.dims, directory)
+                before = self.session.verify_inputs()
+                self.session.prepare(implementation)
+                self.session.prepare(implementation, handle=1)
+                self.session.loaded.tensors["a"].fill_(0.0)
+                self.assertNotEqual(self.session.verify_inputs(implementation), before)
+                self.assertEqual(self.session.verify_inputs(implementation, handle=1), before)
+                self.session.check(implementation, path, handle=1)
+                actual = np.fromfile(path, "<f4").reshape(3, 257)
+                np.testing.assert_allclose(actual, case.reference(), atol=1e-5)
+
     def check(self, case: Case, implementation: str, request: Request | None = None) -> None:
         directory = case.write(self.directory / "inputs")
         self.session.load(case.operation, case.dims, directory)

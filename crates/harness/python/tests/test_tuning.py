@@ -118,6 +118,9 @@ class Prepared(unittest.TestCase):
         self.assertEqual(
             session.prepare("torch-compile", Request(config=choice["config"])), {"config": choice["config"]}
         )
+        session.prepare("torch-compile")
+        self.assertEqual(session.prepare("torch-compile", handle=1), {"config": choice["config"]})
+        self.assertEqual(session.check("torch-compile", path, handle=1), 771)
         with mock.patch("torch.compile", side_effect=AssertionError("compiled again")):
             session.prepare("torch-compile", Request(config=choice["config"]))
             self.assertEqual(session.check("torch-compile", path), 771)

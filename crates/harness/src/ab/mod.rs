@@ -13,6 +13,7 @@ use crate::verify::{self, Expected};
 use anyhow::{Context, bail};
 use mage_evidence::ab::{ARMS, Arm, Cache, Ended, ORDERS, Session, Times, Turn};
 use mage_evidence::artifact::Check;
+use mage_evidence::choice::Choice;
 use mage_evidence::experiment::Tolerance;
 use mage_evidence::stats;
 use mage_kernels::inputs::Inputs;
@@ -100,6 +101,7 @@ pub fn measure(
         cold,
         flush_bytes: 2 * monitor.device().l2_bytes,
     };
+    let mut choices: [Option<Choice>; 2] = [None, None];
     for (i, arm) in arms.iter_mut().enumerate() {
         let side = &plan.sides[side_of(i)];
         let load = Load {
@@ -109,8 +111,23 @@ pub fn measure(
             tolerance: plan.tolerance,
             config: None,
         };
-        if let Loaded::Unavailable(reason) = arm.load(&load).with_context(|| side.name.clone())? {
-            bail!("{}: {reason}", side.name);
+        let choice = match arm.load(&load).with_context(|| side.name.clone())? {
+            Loaded::Unavailable(reason) => bail!("{}: {reason}", side.name),
+            Loaded::Ready(choice) => choice,
+        };
+        // One name is one code: whatever chooses has to run what it chose for the first arm.
+        if i > 0 && side.name == plan.sides[0].name {
+            let config = |choice: &Option<Choice>| choice.as_ref().map(|c| c.config.clone());
+            let (found, expected) = (config(&choice), config(&choices[0]));
+            if found != expected {
+                bail!(
+                    "{}: found another handle that runs {found:?}, expected {expected:?}, as the first one chose",
+                    side.name
+                );
+            }
+        }
+        if i != AGAIN {
+            choices[side_of(i)] = choice;
         }
         let runs = arm.kernel().unwrap_or_default();
         if runs != side.variant {
@@ -130,12 +147,13 @@ pub fn measure(
     };
     let mut checks = Checks::default();
     checks.all(plan, arms, &expected)?;
+    let [a, b] = choices;
     let mut session = Session {
         operation: inputs.operation,
         dims: inputs.dims.clone(),
         input_sha256: inputs.sha256(),
-        a: checks.arm(plan, arms, 0)?,
-        b: checks.arm(plan, arms, 1)?,
+        a: checks.arm(plan, arms, 0, a)?,
+        b: checks.arm(plan, arms, 1, b)?,
         turn,
         hot: Times::default(),
         cold: Times::default(),
@@ -172,8 +190,8 @@ pub fn measure(
     spans.give(&mut session);
     session.gpu_states.push(monitor.state()?);
     checks.all(plan, arms, &expected)?;
-    session.a = checks.arm(plan, arms, 0)?;
-    session.b = checks.arm(plan, arms, 1)?;
+    session.a.check = checks.worst(0)?;
+    session.b.check = checks.worst(1)?;
     for (i, arm) in arms.iter_mut().enumerate() {
         let name = &plan.sides[side_of(i)].name;
         let found = arm.input_sha256().with_context(|| name.clone())?;
@@ -191,6 +209,9 @@ pub fn measure(
         took,
     })
 }
+
+/// The arm that is A again.
+const AGAIN: usize = 1;
 
 /// A and A again are side 0, B is side 1.
 const fn side_of(arm: usize) -> usize {
@@ -288,11 +309,22 @@ impl Checks {
         Ok(())
     }
 
-    fn arm(&self, plan: &Plan<'_>, arms: &Arms, side: usize) -> anyhow::Result<Arm> {
+    fn worst(&self, side: usize) -> anyhow::Result<Check> {
+        self.0[side].clone().context("an arm was not checked")
+    }
+
+    fn arm(
+        &self,
+        plan: &Plan<'_>,
+        arms: &Arms,
+        side: usize,
+        choice: Option<Choice>,
+    ) -> anyhow::Result<Arm> {
         Ok(Arm {
             name: plan.sides[side].name.clone(),
             kernel: arms[side * 2].kernel().map(str::to_string),
-            check: self.0[side].clone().context("an arm was not checked")?,
+            choice,
+            check: self.worst(side)?,
         })
     }
 }

@@ -6,16 +6,16 @@ use mage_evidence::counters::artifact::Call;
 use mage_evidence::store::{self, StoreError};
 use std::path::Path;
 
-/// Compares a call with the first capture of its case below `captures`, the artifacts of `mage-profile run`; nothing
-/// is compared where there is none.
+/// Compares a call with the first capture of its case below `captures`, the artifacts of `mage-profile run`; whether
+/// there is one.
 ///
 /// # Errors
 /// [`Invalid`] where the call has other kernels, or the capture cannot be read.
-pub(super) fn check(captures: &Path, call: &Call) -> Result<(), StoreError> {
+pub(super) fn check(captures: &Path, call: &Call) -> Result<bool, StoreError> {
     let name = format!("captures/{}-{}-1.json", call.operation, call.implementation);
     let path = captures.join(name);
     if !path.exists() {
-        return Ok(());
+        return Ok(false);
     }
     let capture: Capture = store::read_json(&path)?;
     let launches = capture.launches().map_err(|e| e.in_file(&path))? as usize;
@@ -26,7 +26,7 @@ pub(super) fn check(captures: &Path, call: &Call) -> Result<(), StoreError> {
     let now: Vec<&str> = call.kernels.iter().map(|k| k.name.as_str()).collect();
     let same = then.len() == now.len() && then.iter().zip(&now).all(|(then, now)| same(then, now));
     if same {
-        return Ok(());
+        return Ok(true);
     }
     let shown = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| base(name)).collect();

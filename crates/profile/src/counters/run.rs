@@ -59,6 +59,8 @@ pub struct Options {
     pub timeout: Duration,
     /// How long processes may go on after the profiler has ended.
     pub grace: Duration,
+    /// Whether what an interrupted run left under the directory's name is removed: these are made whole, in one go.
+    pub replace: bool,
     /// The command line, as it is recorded.
     pub command: Vec<String>,
 }
@@ -80,6 +82,7 @@ impl Options {
             python: None,
             timeout: Duration::from_secs(300),
             grace: Duration::from_secs(3),
+            replace: false,
             command: Vec::new(),
         }
     }
@@ -94,6 +97,8 @@ pub enum Event<'a> {
     Starts(&'a str),
     /// `ncu` does not know a counter: it is left out.
     Refused(&'a str, &'a str),
+    /// There is no capture of a case in the namespace to hold its kernels against.
+    Unproved(&'a str),
     /// It is done and written: how many launches, and their duration in microseconds.
     Done(&'a str, usize, f64),
     /// The run ended early: where its complete cases are kept, and how many.
@@ -127,7 +132,10 @@ pub fn run(
     tell: &mut dyn FnMut(Event<'_>),
 ) -> Result<Outcome, Error> {
     let bench = Bench::new(options, stop)?;
-    let directory = NewDirectory::create(&bench.directory)?;
+    let directory = match options.replace {
+        true => NewDirectory::replace(&bench.directory)?,
+        false => NewDirectory::create(&bench.directory)?,
+    };
     let started = now();
     let mut reader = Reader {
         bench: &bench,
@@ -145,12 +153,17 @@ pub fn run(
             .collect::<Result<Vec<_>, Error>>()?;
         // At the end: what was read is kept whatever comes of this.
         let captures = profile_artifacts(&options.root, &bench.namespace);
+        let mut unproved = Vec::new();
         for call in &calls {
-            kernels::check(&captures, call)?;
+            if !kernels::check(&captures, call)? {
+                let case = format!("{}-{}", call.operation, call.implementation);
+                tell(Event::Unproved(&case));
+                unproved.push(case);
+            }
         }
-        Ok::<_, Error>((plan, calls))
+        Ok::<_, Error>((plan, calls, unproved))
     };
-    let (plan, calls) = match all(&mut reader, tell) {
+    let (plan, calls, unproved) = match all(&mut reader, tell) {
         Ok(read) => read,
         Err(error) => {
             match reader.done {
@@ -173,6 +186,7 @@ pub fn run(
         warmup: bench.warmup,
         implementations: bench.implementations.clone(),
         refused: reader.refused,
+        unproved,
         profiler: bench.ncu.version.clone(),
         device: plan.device,
         build,

@@ -34,6 +34,8 @@ class Request:
     """Bound of the full-output check that a candidate must pass, where there is something to choose."""
     config: dict[str, Any] | None = None
     """What an earlier preparation chose: run exactly this and choose nothing."""
+    again: bool = False
+    """Another handle of what chose `config` in this process: its calls take the path that the first one's take."""
 
 
 @dataclass(frozen=True)
