@@ -4,6 +4,7 @@ use crate::exit;
 use anyhow::Context;
 use clap::Args;
 use mage_evidence::claims::{Claims, Verdicts, judge};
+use mage_evidence::counts::Counts;
 use mage_evidence::diff::Side;
 use mage_evidence::store;
 use mage_evidence::verdict::MARGIN;
@@ -91,8 +92,15 @@ fn judged(
     let baseline = (arguments.baseline.is_some() || known.contains(baseline))
         .then(|| side(baseline))
         .transpose()?;
-    judge(&claims, baseline.as_ref(), &side(namespace)?, MARGIN)
-        .with_context(|| path.display().to_string())
+    let counts = Counts::read(root, experiment)?.ok();
+    judge(
+        &claims,
+        baseline.as_ref(),
+        &side(namespace)?,
+        counts.as_ref(),
+        MARGIN,
+    )
+    .with_context(|| path.display().to_string())
 }
 
 /// Where the judged claims are committed.

@@ -12,6 +12,7 @@ pub mod calibration;
 pub mod choice;
 pub mod claims;
 pub mod counters;
+pub mod counts;
 pub mod diff;
 pub mod error;
 pub mod errors;

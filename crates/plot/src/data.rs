@@ -1,18 +1,20 @@
 //! Everything that figures and pages may read: the evidence of a namespace, its baseline's evidence, the
 //! published values, the claims, the counts and the spec's words. Checked here, before anything is drawn.
 
-use crate::counts::Counts;
 use crate::font::Fonts;
 use crate::palette::{self, Swatch};
+use crate::words;
 use anyhow::Result;
 use mage_evidence::Invalid;
 use mage_evidence::claims::{Claims, Verdicts, judge};
 use mage_evidence::counters::{self, Counters};
+use mage_evidence::counts::Counts;
 use mage_evidence::diff::{Diff, Side, diff};
 use mage_evidence::experiment::{self, Experiment};
 use mage_evidence::hash::sha256_hex;
 use mage_evidence::implementation;
 use mage_evidence::ladder::{self, Ladder};
+use mage_evidence::operation::Operation;
 use mage_evidence::profiles::{self, Profiles};
 use mage_evidence::published::Published;
 use mage_evidence::results::{self, Results};
@@ -80,6 +82,25 @@ pub struct Series {
     pub swatch: Swatch,
 }
 
+/// What an implementation does not run, and why.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Unavailable {
+    /// The implementation's name for readers.
+    pub implementation: String,
+    /// The operations, in the order of the evidence.
+    pub operations: Vec<Operation>,
+    /// The reason.
+    pub reason: String,
+}
+
+impl Unavailable {
+    /// `matrix multiplication and LayerNorm`.
+    pub fn of(&self) -> String {
+        let labels: Vec<String> = self.operations.iter().map(|&op| words::label(op)).collect();
+        words::list(&labels)
+    }
+}
+
 /// Directory of a namespace's evidence below the root.
 pub fn results_directory(namespace: &str) -> PathBuf {
     mage_workspace::results(Path::new(""), namespace)
@@ -108,7 +129,9 @@ impl Data {
             (_, None) => Err(NO_CAPTURES.to_string()),
             (Ok(there), Some(here)) => Ok(diff(there, here, MARGIN)?),
         };
-        let claims = judged(root, &experiment, there.as_ref().ok(), here.as_ref())?;
+        let counts = Counts::read(root, &name)?;
+        let sides = (there.as_ref().ok(), here.as_ref());
+        let claims = judged(root, &experiment, sides, counts.as_ref().ok())?;
         Ok(Self {
             namespace: namespace.to_string(),
             experiment,
@@ -121,7 +144,7 @@ impl Data {
             claims,
             ladder: evidence.ladder,
             counters: read_counters(root, namespace)?,
-            counts: Counts::read(root, &name)?,
+            counts,
             files: files(root, namespace)?,
             series,
         })
@@ -130,6 +153,42 @@ impl Data {
     /// How `implementation` is shown.
     pub fn series(&self, implementation: &str) -> Option<&Series> {
         self.series.iter().find(|s| s.name == implementation)
+    }
+}
+
+impl Data {
+    /// Why `implementation` does not run `operation`, where the evidence says that it does not.
+    pub fn reason(&self, operation: Operation, implementation: &str) -> Option<&str> {
+        let op = self.results.results.iter().find(|op| op.op == operation)?;
+        op.unavailable.get(implementation).map(String::as_str)
+    }
+
+    /// Everything that does not run here, by implementation and reason, in the order in which both are shown.
+    pub fn unavailable(&self) -> Vec<Unavailable> {
+        let mut found: Vec<(&String, Unavailable)> = Vec::new();
+        for op in &self.results.results {
+            for (name, reason) in &op.unavailable {
+                match found
+                    .iter_mut()
+                    .find(|(known, one)| *known == name && one.reason == *reason)
+                {
+                    Some((_, one)) => one.operations.push(op.op),
+                    None => found.push((
+                        name,
+                        Unavailable {
+                            implementation: implementation::label(name).to_string(),
+                            operations: vec![op.op],
+                            reason: reason.clone(),
+                        },
+                    )),
+                }
+            }
+        }
+        let mut names: Vec<String> = found.iter().map(|(name, _)| (*name).clone()).collect();
+        implementation::sort(&mut names);
+        // Stable: reasons of one implementation stay in the order of the operations.
+        found.sort_by_key(|(name, _)| names.iter().position(|known| known == *name));
+        found.into_iter().map(|(_, one)| one).collect()
     }
 }
 
@@ -171,8 +230,8 @@ fn read_counters(root: &Path, namespace: &str) -> Result<Option<Counters>> {
 fn judged(
     root: &Path,
     experiment: &Experiment,
-    baseline: Option<&Side>,
-    here: Option<&Side>,
+    (baseline, here): (Option<&Side>, Option<&Side>),
+    counts: Option<&Counts>,
 ) -> Result<Result<Verdicts, String>> {
     let path = Claims::path(root, &experiment.name);
     if !path.is_file() {
@@ -182,7 +241,7 @@ fn judged(
         return Ok(Err(NO_CAPTURES.to_string()));
     };
     let claims = Claims::read(&path)?;
-    let verdicts = judge(&claims, baseline, here, MARGIN).map_err(|e| e.in_file(&path))?;
+    let verdicts = judge(&claims, baseline, here, counts, MARGIN).map_err(|e| e.in_file(&path))?;
     Ok(Ok(verdicts))
 }
 

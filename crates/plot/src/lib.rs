@@ -5,11 +5,11 @@
 //! locale and time zone.
 
 pub mod chart;
-pub mod counts;
 pub mod data;
 pub mod escape;
 pub mod figures;
 pub mod font;
+pub mod level;
 pub mod number;
 mod output;
 mod page;
@@ -17,6 +17,7 @@ pub mod palette;
 pub mod png;
 pub mod svg;
 pub mod table;
+pub mod words;
 
 pub use output::{Output, check, write};
 
@@ -158,7 +159,9 @@ pub fn values(root: &Path, namespace: &str) -> Result<Value> {
         "namespace": data.namespace,
         "experiment": data.experiment.name,
         "gpu": data.summary.gpu,
+        "came_out": page::came_out(&data),
         "figures": figures,
         "left_out": left_out,
+        "unavailable": data.unavailable(),
     }))
 }

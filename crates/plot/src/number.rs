@@ -22,6 +22,11 @@ pub fn percent(change: f64) -> String {
     }
 }
 
+/// A part of 1 as a share without a sign: `3.2%`, `13.3%`.
+pub fn share(part: f64) -> String {
+    format!("{:.1}%", part * 100.0)
+}
+
 /// A ratio: `2.60×`; fewer decimals where it is large.
 pub fn ratio(value: f64) -> String {
     match value {
@@ -140,6 +145,7 @@ mod tests {
         let shown = [-58.81, -0.04, 0.04, 1.25, 1234.5].map(percent);
         assert_eq!(shown, ["−58.8%", "0.0%", "0.0%", "+1.2%", "+1234.5%"]);
         assert_eq!(percent(change(344.0, 141.7)), "−58.8%");
+        assert_eq!([0.03, 0.133].map(share), ["3.0%", "13.3%"]);
     }
 
     #[test]

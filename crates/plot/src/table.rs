@@ -13,6 +13,8 @@ pub enum Cell {
     Text(String),
     /// A number and how readers see it; CSV and JSON have the number itself.
     Number(f64, String),
+    /// There is nothing to measure; the word says so to readers, and CSV has nothing.
+    Absent(&'static str),
     /// Nothing was measured.
     Missing,
 }
@@ -31,6 +33,7 @@ impl Cell {
     fn shown(&self) -> &str {
         match self {
             Self::Text(text) | Self::Number(_, text) => text,
+            Self::Absent(word) => word,
             Self::Missing => MISSING,
         }
     }
@@ -156,7 +159,7 @@ impl Table {
             writer.write_record(row.iter().map(|cell| match cell {
                 Cell::Text(text) => text.clone(),
                 Cell::Number(value, _) => value.to_string(),
-                Cell::Missing => String::new(),
+                Cell::Absent(_) | Cell::Missing => String::new(),
             }))?;
         }
         Ok(String::from_utf8(writer.into_inner()?)?)
@@ -170,7 +173,7 @@ impl Table {
                 let value = match cell {
                     Cell::Text(text) => json!(text),
                     Cell::Number(value, _) => json!(value),
-                    Cell::Missing => return None,
+                    Cell::Absent(_) | Cell::Missing => return None,
                 };
                 Some((column.title(), value))
             });

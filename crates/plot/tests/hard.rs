@@ -3,10 +3,11 @@
 
 #[path = "support/look.rs"]
 mod look;
+#[path = "support/six.rs"]
+mod six;
 mod support;
 
 use indexmap::IndexMap;
-use mage_evidence::operation::Operation;
 use mage_evidence::published::Values;
 use mage_plot::chart::frame::Frame;
 use mage_plot::chart::ladder::{self, Ladder};
@@ -134,49 +135,132 @@ fn identical_samples() {
     assert!(values.contains("have the same event span"));
 }
 
-/// Six implementations of which one runs a single operation.
+/// Six implementations of which one runs a single operation: each reason stands in every figure of times, on the
+/// page, in its tables and among the values.
 #[test]
-fn six_implementations_of_which_some_are_absent() {
-    let names = [
-        "python",
-        "torch-compile",
-        "triton",
-        "triton-tuned",
-        "cusparse",
-        "rust",
-    ];
-    let mut cases = support::same(&named(&names));
-    for case in &mut cases {
-        if case.op != Operation::Neighbor {
-            case.values.shift_remove("cusparse");
-        }
-    }
-    cases[0].values.shift_remove("torch-compile");
-    let root = Root::with_both();
-    root.store(
-        "mage-002",
-        &evidence("mage-002", "mage-002", "NVIDIA H200", &cases, 3),
-    );
+fn six_implementations_of_which_some_are_unavailable() {
+    let root = six::root();
     let fonts = Fonts::new().unwrap();
     let data = Data::read(root.path(), "mage-002", &fonts).unwrap();
     let mut swatches: Vec<_> = data.series.iter().map(|s| s.swatch).collect();
     swatches.sort();
     swatches.dedup();
-    assert_eq!(swatches.len(), names.len(), "each is drawn with its own");
-    for figure in &figures::all(&data).0 {
+    assert_eq!(swatches.len(), six::NAMES.len(), "each has its own");
+    let (all, left_out) = figures::all(&data);
+    assert_eq!(left_out, []);
+    for figure in &all {
         for layout in [Layout::Desktop, Layout::Phone] {
             let svg = figure.svg(&fonts, layout, Theme::Light);
             look::assert_readable(&svg.text, &format!("six: {} {layout:?}", figure.name()));
         }
         assert!(!figure.frame.alternative.contains("NaN"));
+        let times = [
+            "kernel-time",
+            "event-spans",
+            "launches",
+            "both-views",
+            "samples",
+            "improvements",
+        ];
+        let words: String = figure.frame.notes.iter().map(|n| n.text.as_str()).collect();
+        if times.contains(&figure.name()) {
+            let first = "cuSPARSE is unavailable for matrix multiplication, bias + GELU, LayerNorm and triangle \
+                         contraction: cuSPARSE has no routine for it";
+            assert!(words.contains(first), "{}: {words}", figure.name());
+            assert!(words.contains(six::TOO_WIDE), "{}: {words}", figure.name());
+        }
     }
-    let csv = figures::all(&data).0[0].table.csv().unwrap();
-    assert!(!csv.contains("Matrix multiplication,cuSPARSE"), "{csv}");
+    let table = all[0].table.markdown();
+    assert!(
+        table.contains("| Matrix multiplication | cuSPARSE | unavailable | — |"),
+        "{table}"
+    );
+    let csv = all[0].table.csv().unwrap();
+    assert!(csv.contains("\nMatrix multiplication,cuSPARSE,,"), "{csv}");
+
+    let html = page(&root);
+    assert!(html.contains("<h3>Unavailable here</h3>"));
+    assert!(html.contains(six::NO_ROUTINE) && html.contains(six::TOO_WIDE));
+    let values = mage_plot::values(root.path(), "mage-002").unwrap();
+    assert_eq!(values["unavailable"][0]["implementation"], "Triton (tuned)");
+    assert_eq!(values["unavailable"][1]["operations"][3], "triangle");
+    assert_eq!(values["unavailable"][1]["reason"], six::NO_ROUTINE);
+}
+
+/// What runs nothing at all has no bar and is named all the same.
+#[test]
+fn what_runs_nothing_is_named() {
+    let root = Root::with_both();
+    let cases = support::same(&named(&["python", "rust"]));
+    let mut evidence = evidence("mage-002", "mage-002", "NVIDIA H200", &cases, 1);
+    for op in &mut evidence.results.results {
+        op.unavailable
+            .insert("cusparse".into(), "there is <none> here".into());
+    }
+    root.store("mage-002", &evidence);
+    let html = page(&root);
+    assert!(html.contains("neighbor aggregation: there is &lt;none&gt; here"));
+}
+
+/// Who is shortest where is told from the numbers; what is within the bound of the shortest is level with it.
+#[test]
+fn what_came_out_is_told_from_the_numbers() {
+    let told = |captures: u32, times: [f64; 3]| {
+        let root = Root::with_both();
+        let names = ["python", "triton", "rust"];
+        let all = names.iter().zip(times);
+        let all: IndexMap<_, _> = all
+            .map(|(n, us)| (n.to_string(), values(us * 2.0, us, 1)))
+            .collect();
+        let mut cases = support::same(&all);
+        cases.truncate(2);
+        cases[1].values["rust"] = values(2.0, 1.0, 1);
+        root.store(
+            "mage-002",
+            &evidence("mage-002", "mage-002", "NVIDIA H200", &cases, captures),
+        );
+        let values = mage_plot::values(root.path(), "mage-002").unwrap();
+        let told = values["came_out"].as_array().unwrap().clone();
+        let all =
+            figures::all(&Data::read(root.path(), "mage-002", &Fonts::new().unwrap()).unwrap()).0;
+        let alternative = all[0].frame.alternative.clone();
+        (told, alternative, page(&root))
+    };
+    // One capture each: 3.2%. 13.3% of a span.
+    let (single, alternative, page) = told(1, [10.0, 10.31, 10.33]);
+    assert_eq!(
+        single[0],
+        "Shortest kernel time: PyTorch and Triton, level within 3.2%, for matrix multiplication (10.0 and 10.3 µs); \
+         Rust for bias + GELU (1.0 µs)."
+    );
+    assert_eq!(
+        single[1],
+        "Shortest event span: PyTorch, Triton and Rust, level within 13.3%, for matrix multiplication (20.0, 20.6 and \
+         20.7 µs); Rust for bias + GELU (2.0 µs)."
+    );
+    assert!(
+        single[2]
+            .as_str()
+            .unwrap()
+            .starts_with("Against mage-001: "),
+        "{single:?}"
+    );
+    assert!(alternative.contains(
+        "PyTorch has the shortest kernel time, 10.0 µs; Triton 10.3 µs (level), Rust 10.3 µs."
+    ));
+    assert!(page.contains("<div class=\"came-out\">\n<p>Shortest kernel time: PyTorch and Triton"));
+    // Three captures have an interval of their own: 3%.
+    let (several, ..) = told(3, [10.0, 10.31, 10.33]);
+    assert_eq!(
+        several[0],
+        "Shortest kernel time: PyTorch for matrix multiplication (10.0 µs); Rust for bias + GELU (1.0 µs)."
+    );
 }
 
 /// Draws a chart alone, in both layouts and themes, and looks at it.
-fn look_at_chart(what: &str, chart: &dyn Chart) {
+fn look_at_chart(what: &str, chart: &dyn Chart) -> Vec<String> {
     let fonts = Fonts::new().unwrap();
+    let mut drawn = Vec::new();
     let frame = Frame {
         name: "hard",
         title: "A hard case".to_string(),
@@ -189,6 +273,32 @@ fn look_at_chart(what: &str, chart: &dyn Chart) {
         for theme in [Theme::Light, Theme::Dark] {
             let svg = frame.draw(&fonts, chart, layout, theme);
             look::assert_readable(&svg.text, &format!("{what}, {layout:?}"));
+            drawn.push(svg.text);
+        }
+    }
+    drawn
+}
+
+/// Names keep off every dot and off each other with the committed counters, and with six implementations.
+#[test]
+fn names_on_rooflines_are_clear() {
+    let fonts = Fonts::new().unwrap();
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let six = six::root();
+    let roots = [
+        (repository.as_path(), "mage-001"),
+        (repository.as_path(), "mage-002"),
+        (six.path(), "mage-002"),
+    ];
+    for (root, namespace) in roots {
+        let data = Data::read(root, namespace, &fonts).unwrap();
+        let all = figures::all(&data).0;
+        let figure = all.iter().find(|f| f.name() == "roofline").unwrap();
+        for layout in [Layout::Desktop, Layout::Phone] {
+            let svg = figure.svg(&fonts, layout, Theme::Light).text;
+            let what = format!("{}, {namespace}, {layout:?}", root.display());
+            look::assert_readable(&svg, &what);
+            look::assert_dots_are_clear(&svg, &what);
         }
     }
 }
@@ -231,7 +341,10 @@ fn rooflines_of_many_far_and_equal_points() {
                 promised: Some(roof),
                 panels: vec![panel("Matrix multiplication"); count],
             };
-            look_at_chart(&format!("{count} rooflines of {}", points.len()), &chart);
+            let what = format!("{count} rooflines of {}", points.len());
+            for svg in look_at_chart(&what, &chart) {
+                look::assert_dots_are_clear(&svg, &what);
+            }
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Pictures to look at: `cargo test -p mage-plot --test preview -- --ignored`, then target/preview/.
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+#[path = "support/six.rs"]
+mod six;
 mod support;
 
 use indexmap::IndexMap;
@@ -78,30 +80,7 @@ fn preview() {
     );
     pictures(&hard, "hard");
 
-    let six = [
-        "python",
-        "torch-compile",
-        "triton",
-        "triton-tuned",
-        "cusparse",
-        "rust",
-    ];
-    let all = six.iter().enumerate().map(|(i, name)| {
-        (
-            name.to_string(),
-            values(20.0 + 3.0 * i as f64, 15.0 + i as f64, 1),
-        )
-    });
-    let mut cases = same(&all.collect());
-    for case in &mut cases[..4] {
-        case.values.shift_remove("cusparse");
-    }
-    let peers = Root::with_everything();
-    peers.store(
-        "mage-002",
-        &evidence("mage-002", "mage-002", "NVIDIA H200", &cases, 3),
-    );
-    pictures(&peers, "six");
+    pictures(&six::root(), "six");
 
     let one = [("rust".to_string(), values(7.0, 5.0, 1))]
         .into_iter()

@@ -47,7 +47,9 @@ impl Calibration {
         text += "\nBoth columns of differences: root mean square, and the largest in parentheses. Two handles of one \
                  kernel in one process differ in where their buffers lie, and take turns: kernels that would find their \
                  input in the cache alone find less of it here; two processes differ in everything that a start \
-                 decides.\n\n";
+                 decides. *us* is taken in the same way, kernel time with two handles in turn and spans with three, so \
+                 that it can be longer than where one handle runs alone, as in every namespace: compare the \
+                 differences, not the times, with those of another page.\n\n";
         text += "## How often a winner is named where there is none, and what is found\n\n";
         text += &self.verdicts().markdown();
         let _ = writeln!(

@@ -2,8 +2,10 @@
 
 use super::statistic::{
     change_words, largest, launches_change, launches_words, mean_us, resources_words, sources,
+    variant,
 };
 use super::{Bound, Claims, Field, Of, Part, Statistic};
+use crate::counts::Counts;
 use crate::diff::{Diff, Quantity, Side, Status, diff, signed};
 use crate::error::Invalid;
 use crate::implementation;
@@ -89,7 +91,8 @@ impl Judged {
 /// A figure, what follows from it, and why.
 type Finding = (Option<String>, Outcome, String);
 
-/// Judges claims by the evidence of an experiment and, where it is there, of its baseline.
+/// Judges claims by the evidence of an experiment and, where they are there, of its baseline and what its kernels
+/// are counted to do.
 ///
 /// # Errors
 /// [`Invalid`] where the evidence contradicts itself.
@@ -97,6 +100,7 @@ pub fn judge(
     claims: &Claims,
     baseline: Option<&Side>,
     experiment: &Side,
+    counts: Option<&Counts>,
     margin: f64,
 ) -> Result<Verdicts, Invalid> {
     let comparison = baseline
@@ -105,6 +109,7 @@ pub fn judge(
     let evidence = Evidence {
         claims,
         experiment,
+        counts,
         comparison: comparison.as_ref().map(|(side, diff)| (*side, diff)),
     };
     let mut judged = Vec::new();
@@ -112,7 +117,7 @@ pub fn judge(
         let mut parts = Vec::new();
         for part in &claim.parts {
             let (figure, outcome, why) = evidence
-                .part(part)
+                .part(claim.number, part)
                 .map_err(|e| e.under(&format!("claim {}", claim.number)))?;
             parts.push(JudgedPart {
                 about: part.statistic.about(),
@@ -139,6 +144,7 @@ pub fn judge(
 struct Evidence<'a> {
     claims: &'a Claims,
     experiment: &'a Side,
+    counts: Option<&'a Counts>,
     comparison: Option<(&'a Side, &'a Diff)>,
 }
 
@@ -154,7 +160,7 @@ fn bound(holds: bool) -> Outcome {
 }
 
 impl Evidence<'_> {
-    fn part(&self, part: &Part) -> Result<Finding, Invalid> {
+    fn part(&self, number: u32, part: &Part) -> Result<Finding, Invalid> {
         Ok(match &part.statistic {
             Statistic::Checks => self.checks(part),
             Statistic::Change {
@@ -182,10 +188,9 @@ impl Evidence<'_> {
                 implementation,
                 show,
             } => {
-                let side = match (of, self.comparison) {
-                    (Of::Experiment, _) => self.experiment,
-                    (Of::Baseline, Some((side, _))) => side,
-                    (Of::Baseline, None) => return Ok(untestable(self.no_baseline())),
+                let side = match self.side(*of) {
+                    Ok(side) => side,
+                    Err(why) => return Ok(untestable(why)),
                 };
                 let kernels = side.kernels(*operation, implementation)?;
                 match kernels.and_then(|k| k.resources) {
@@ -209,6 +214,11 @@ impl Evidence<'_> {
                     None => untestable("the evidence does not record its sources"),
                 },
             },
+            Statistic::Counted {
+                of,
+                operation,
+                variant,
+            } => self.counted(number, part, *of, *operation, variant),
             Statistic::NotInEvidence { why, .. } => untestable(why.clone()),
         })
     }
@@ -222,6 +232,44 @@ impl Evidence<'_> {
             why = format!("compiled for {}", self.experiment.gpu());
         }
         (figure, outcome, why)
+    }
+
+    fn side(&self, of: Of) -> Result<&Side, String> {
+        match (of, self.comparison) {
+            (Of::Experiment, _) => Ok(self.experiment),
+            (Of::Baseline, Some((side, _))) => Ok(side),
+            (Of::Baseline, None) => Err(self.no_baseline()),
+        }
+    }
+
+    /// A sentence about what a kernel does, by its counts; they stand for what was measured only where that kernel
+    /// ran.
+    fn counted(&self, claim: u32, part: &Part, of: Of, op: Operation, id: &str) -> Finding {
+        let side = match self.side(of) {
+            Ok(side) => side,
+            Err(why) => return untestable(why),
+        };
+        match variant(side, op) {
+            Some(ran) if ran == id => {}
+            Some(ran) => return untestable(format!("{} ran {ran}", side.name())),
+            None => return untestable(format!("{} does not say what ran", side.name())),
+        }
+        let experiment = &self.claims.experiment;
+        let finding = self
+            .counts
+            .and_then(|counts| counts.finding(claim, id, &part.published));
+        let Some(finding) = finding else {
+            return untestable(format!(
+                "docs/structure/{experiment}.json has no count of it; cargo xtask structure --experiment {experiment} --write"
+            ));
+        };
+        let outcome = match finding.verdict.as_str() {
+            "reproduced" => Outcome::Reproduced,
+            "not_reproduced" => Outcome::NotReproduced,
+            _ => return untestable(finding.counted.clone()),
+        };
+        let why = "counted by running the kernel's source on the CPU";
+        (Some(finding.counted.clone()), outcome, why.into())
     }
 
     fn no_baseline(&self) -> String {
@@ -481,7 +529,7 @@ mod tests {
     #[test]
     fn without_a_baseline_comparisons_are_not_testable() {
         let claims = Claims::read(&Claims::path(&root(), "mage-002")).unwrap();
-        let verdicts = judge(&claims, None, &published("mage-002"), 0.01).unwrap();
+        let verdicts = judge(&claims, None, &published("mage-002"), None, 0.01).unwrap();
         let matmul = &verdicts.claims[1];
         assert_eq!(matmul.outcome(), Outcome::NotTestable);
         assert!(

@@ -58,6 +58,15 @@ pub enum Statistic {
     Noisier,
     /// What the two experiments were made from.
     Sources,
+    /// What a kernel does, counted by running its source on the CPU; the published figure is the note's sentence.
+    Counted {
+        /// On which side the kernel was measured.
+        of: Of,
+        /// Of which operation.
+        operation: Operation,
+        /// The kernel variant.
+        variant: String,
+    },
     /// Nothing that this evidence holds.
     NotInEvidence {
         /// What the part is about.
@@ -75,6 +84,15 @@ pub enum Of {
     Baseline,
     /// The one that the claims are about.
     Experiment,
+}
+
+impl Of {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Baseline => "before",
+            Self::Experiment => "after",
+        }
+    }
 }
 
 /// One resource of a kernel.
@@ -99,7 +117,7 @@ impl Statistic {
             | Self::Resources { .. } => matches!(bound, Bound::AsPublished),
             Self::Change { .. } => matches!(bound, Bound::Falls | Bound::Within { .. }),
             Self::Ratio { .. } => matches!(bound, Bound::AboveOne | Bound::Level { .. }),
-            Self::Noisier | Self::Sources | Self::NotInEvidence { .. } => {
+            Self::Noisier | Self::Sources | Self::Counted { .. } | Self::NotInEvidence { .. } => {
                 matches!(bound, Bound::Holds)
             }
         }
@@ -132,10 +150,7 @@ impl Statistic {
                 "{}, {}, {}",
                 operation.label(),
                 implementation::label(implementation),
-                match of {
-                    Of::Baseline => "before",
-                    Of::Experiment => "after",
-                }
+                of.word()
             ),
             Self::Ratio {
                 quantity,
@@ -151,6 +166,11 @@ impl Statistic {
             ),
             Self::Noisier => "largest movement of unchanged code".into(),
             Self::Sources => "what was measured with what".into(),
+            Self::Counted {
+                of,
+                operation,
+                variant,
+            } => format!("{}, {variant}, {}", operation.label(), of.word()),
             Self::NotInEvidence { about, .. } => about.clone(),
         }
     }
@@ -192,6 +212,16 @@ pub fn resources_words(resources: &Resources, show: &[Field]) -> String {
         })
         .collect();
     words.join(", ")
+}
+
+/// The kernel variant that `rust` ran for an operation, where the evidence says it.
+pub fn variant(side: &Side, operation: Operation) -> Option<&str> {
+    let results = side.results()?.results.iter();
+    let mut rounds = results
+        .filter(|op| op.op == operation)
+        .flat_map(|op| &op.rounds);
+    let case = rounds.find_map(|round| round.implementations.get("rust"))?;
+    case.kernel.as_deref()
 }
 
 /// `1, 2, 1, 3, 4`: launches of each operation in order; none where one is not known.

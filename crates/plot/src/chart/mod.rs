@@ -4,6 +4,7 @@ pub mod dumbbells;
 pub mod frame;
 pub mod ladder;
 pub mod matrix;
+pub mod names;
 pub mod panels;
 pub mod roofline;
 pub mod runs;

@@ -1,5 +1,6 @@
 //! Rooflines: one panel an operation, all with the same axes, both logarithmic.
 
+use super::names::{Around, HEIGHT, Marked, beside};
 use super::{Chart, Drawn, HEAD, Layout, MIDDLE, SMALL};
 use crate::font::Fonts;
 use crate::number;
@@ -81,6 +82,21 @@ impl Axis {
         self.from + part * (self.to - self.from)
     }
 
+    /// Ends so far before its end that the last tick's text does not go beyond it.
+    fn with_ticks_inside(self, fonts: &Fonts) -> Self {
+        let beyond = self.ticks().into_iter().map(|tick| {
+            let text = number::plain(tick);
+            let half = fonts.width(&text, SMALL.weight, SMALL.size) / 2.0;
+            let place = self.place(tick);
+            let part = (place - self.from) / (self.to - self.from);
+            (place + half - self.to).max(0.0) / part
+        });
+        Self {
+            to: self.to - beyond.fold(0.0, f64::max),
+            ..self
+        }
+    }
+
     /// Whole decades, or every second or third where there are many.
     fn ticks(&self) -> Vec<f64> {
         let (first, last) = (self.low.log10().ceil(), self.high.log10().floor());
@@ -97,7 +113,6 @@ const TOP: f64 = 58.0;
 const LEFT: f64 = 44.0;
 const FOOT: f64 = 44.0;
 const GAP: f64 = 40.0;
-const PITCH: f64 = 17.0;
 const RADIUS: f64 = 5.0;
 const NAME: Type = Type::regular(13.0, Ink::Text);
 /// Operations a second of the unit that is shown.
@@ -125,7 +140,7 @@ impl Roofline {
 
     fn plot_height(&self) -> f64 {
         let most = self.panels.iter().map(|p| p.points.len()).max();
-        PLOT.max(most.unwrap_or(0) as f64 * PITCH + 24.0)
+        PLOT.max(most.unwrap_or(0) as f64 * HEIGHT + 24.0)
     }
 }
 
@@ -183,7 +198,8 @@ impl Roofline {
             high: x_high,
             from: x + LEFT,
             to: x + width,
-        };
+        }
+        .with_ticks_inside(fonts);
         let up = Axis {
             low: y_low,
             high: y_high,
@@ -195,7 +211,7 @@ impl Roofline {
             roof(canvas, promised, (across, up), 1.0, Ink::Axis);
         }
         roof(canvas, self.roof, (across, up), 2.0, Ink::Text);
-        points(canvas, &panel.points, across, up);
+        points(canvas, &panel.points, (across, up), self.roof);
         let mut bottom = y + TOP + plot + FOOT;
         for absent in &panel.absent {
             for line in fonts.wrap(absent, SMALL.weight, SMALL.size, width) {
@@ -241,77 +257,45 @@ fn roof(canvas: &mut Canvas<'_>, roof: Roof, axes: (Axis, Axis), width: f64, ink
     canvas.line(at(ridge), at(across.high), width, ink);
 }
 
-/// Marks, each with its name beside it where it has room, as near to its height as the others allow.
-fn points(canvas: &mut Canvas<'_>, points: &[Point], across: Axis, up: Axis) {
-    let fonts = canvas.fonts;
-    let mut placed: Vec<(f64, f64, &Point)> = points
+/// Marks, each with its name beside it.
+fn points(canvas: &mut Canvas<'_>, points: &[Point], axes: (Axis, Axis), roof: Roof) {
+    let (across, up) = axes;
+    let at = |p: &Point| (across.place(p.intensity), up.place(p.rate));
+    let marks: Vec<Marked<'_>> = points
         .iter()
-        .map(|p| (across.place(p.intensity), up.place(p.rate), p))
+        .map(|p| Marked {
+            at: at(p),
+            name: &p.label,
+        })
         .collect();
-    placed.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let mut heights: Vec<f64> = Vec::new();
-    for (_, y, _) in &placed {
-        let least = heights.last().map_or(up.to + 8.0, |last| last + PITCH);
-        heights.push(y.max(least));
+    let steps = 80;
+    let line = (0..=steps).map(|i| {
+        let part = f64::from(i) / f64::from(steps);
+        let intensity = across.low * (across.high / across.low).powf(part);
+        (across.place(intensity), up.place(roof.at(intensity)))
+    });
+    let lines: Vec<(f64, f64)> = line.collect();
+    let around = Around {
+        area: super::Area {
+            x: across.from,
+            y: up.to,
+            width: across.to - across.from,
+        },
+        bottom: up.from,
+        radius: RADIUS,
+        lines: &lines,
+    };
+    let names = beside(canvas.fonts, NAME, &marks, &around);
+    for (point, name) in points.iter().zip(&names) {
+        canvas.line(at(point), name.near, 1.0, point.ink);
     }
-    // Those that were pushed below the panel move up together.
-    let mut most = up.from - 10.0;
-    for height in heights.iter_mut().rev() {
-        *height = height.min(most);
-        most = *height - PITCH;
+    for name in &names {
+        let (x, y) = (name.left - 2.0, name.middle - 8.0);
+        canvas.rect(x, y, name.width + 4.0, 16.0, Ink::Paper);
     }
-    let names: Vec<Name> = placed
-        .iter()
-        .map(|(x, _, point)| Name::beside(fonts, &point.label, *x, across))
-        .collect();
-    for (((x, y, point), height), name) in placed.iter().zip(&heights).zip(&names) {
-        canvas.line((*x, *y), (name.near, *height), 1.0, point.ink);
-    }
-    for ((height, name), (x, y, point)) in heights.iter().zip(&names).zip(&placed) {
-        canvas.rect(
-            name.left - 2.0,
-            height - 8.0,
-            name.width + 4.0,
-            16.0,
-            Ink::Paper,
-        );
-        let baseline = height + NAME.size * MIDDLE;
+    for (point, name) in points.iter().zip(&names) {
+        let baseline = name.middle + NAME.size * MIDDLE;
         canvas.text((name.left, baseline), &name.text, NAME, Anchor::Start);
-        canvas.dot((*x, *y), RADIUS, point.ink, point.hollow);
-    }
-}
-
-/// A name at a mark.
-struct Name {
-    text: String,
-    left: f64,
-    width: f64,
-    /// Its end that the mark is at.
-    near: f64,
-}
-
-impl Name {
-    /// To the right of `x` where it fits, else to the left.
-    fn beside(fonts: &Fonts, label: &str, x: f64, across: Axis) -> Self {
-        const AWAY: f64 = 16.0;
-        let width = fonts.width(label, NAME.weight, NAME.size);
-        let (right, left) = (across.to - x - AWAY, x - AWAY - across.from);
-        let rightwards = width <= right || right >= left;
-        let text = fonts.fit(label, NAME.weight, NAME.size, right.max(left));
-        let width = fonts.width(&text, NAME.weight, NAME.size);
-        match rightwards {
-            true => Self {
-                text,
-                left: x + AWAY,
-                width,
-                near: x + AWAY - 3.0,
-            },
-            false => Self {
-                text,
-                left: x - AWAY - width,
-                width,
-                near: x - AWAY + 3.0,
-            },
-        }
+        canvas.dot(at(point), RADIUS, point.ink, point.hollow);
     }
 }

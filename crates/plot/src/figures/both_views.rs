@@ -1,30 +1,30 @@
 //! Time inside the kernels above time around the call, on one scale an operation.
 
-use super::{Figure, event_span_of, has_capture_ranges, has_values, kernel_time_of, long_table};
-use super::{panel, source, time_cell, time_rows};
+use super::{Figure, has_capture_ranges, has_values, long_table, panel, source, time_cell};
+use super::{time_rows, unavailable};
 use crate::chart::frame::Frame;
 use crate::chart::matrix::Matrix;
 use crate::chart::{Group, Mark, Note};
 use crate::data::Data;
 use crate::table::Column;
-use crate::{escape, number};
+use crate::{escape, level, number};
+use mage_evidence::diff::Quantity;
 use mage_evidence::{profiles, results};
 
 pub(super) const NAME: &str = "both-views";
 pub(super) const TITLE: &str = "Inside the kernels and around the call";
 
 pub(super) fn draw(data: &Data) -> Result<Figure, String> {
-    let span = |case: &_| event_span_of(data, case);
     let operations = data.summary.operations.iter();
     let panels: Vec<_> = operations
         .map(|op| {
             let inside = Group {
                 heading: Some("Inside the kernels".to_string()),
-                rows: time_rows(data, op, &kernel_time_of),
+                rows: time_rows(data, op, Quantity::KernelTime),
             };
             let around = Group {
                 heading: Some("Around the call".to_string()),
-                rows: time_rows(data, op, &span),
+                rows: time_rows(data, op, Quantity::EventSpan),
             };
             panel(op, vec![inside, around])
         })
@@ -41,15 +41,18 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         return Err("the namespace has no times".to_string());
     }
     let mut notes = vec![
-        Note::new(
-            "Each operation has its own scale, from zero, for both views. Shorter is better; the \
-             shortest of a view is in bold.",
-        ),
+        Note::new(format!(
+            "Each operation has its own scale, from zero, for both views. Shorter is better; in bold: the \
+             shortest of a view, and what is level with it, within {} inside the kernels and {} around the call.",
+            number::share(level::bound(data, Quantity::KernelTime)),
+            number::share(level::bound(data, Quantity::EventSpan)),
+        )),
         Note::new("The two views are two runs: one is never subtracted from the other."),
     ];
     if let Some(note) = whiskers(data) {
         notes.push(Note::marked(Mark::Whisker, note));
     }
+    notes.extend(unavailable(data));
     let caption = format!(
         "Kernel time and event span of one call on {}",
         data.summary.gpu

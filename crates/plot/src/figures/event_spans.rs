@@ -1,23 +1,23 @@
 //! Time around one call, from event to event.
 
-use super::{Figure, alternative, event_span_of, has_values, long_table, own_scale, panel};
-use super::{rows_only, source, time_cell, time_rows};
+use super::{Figure, alternative, has_values, long_table, own_scale, panel};
+use super::{rows_only, source, time_cell, time_rows, unavailable};
 use crate::chart::frame::Frame;
 use crate::chart::panels::Panels;
 use crate::chart::{Mark, Note};
 use crate::data::Data;
 use crate::number;
 use crate::table::Column;
+use mage_evidence::diff::Quantity;
 use mage_evidence::results;
 
 pub(super) const NAME: &str = "event-spans";
 pub(super) const TITLE: &str = "Time around the call";
 
 pub(super) fn draw(data: &Data) -> Result<Figure, String> {
-    let span = |case: &_| event_span_of(data, case);
     let operations = data.summary.operations.iter();
     let panels: Vec<_> = operations
-        .map(|op| panel(op, rows_only(time_rows(data, op, &span))))
+        .map(|op| panel(op, rows_only(time_rows(data, op, Quantity::EventSpan))))
         .collect();
     if !has_values(&panels) {
         return Err("the namespace has no event spans".to_string());
@@ -35,7 +35,7 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             ),
             notes: notes(data),
             source: source(data, &[results::FILE]),
-            alternative: alternative(data, "event span", &span),
+            alternative: alternative(data, Quantity::EventSpan),
         },
         chart: Box::new(Panels {
             panels,
@@ -54,7 +54,7 @@ fn notes(data: &Data) -> Vec<Note> {
             number::plural(samples, "warmed call", "warmed calls"),
             number::plural(results.rounds.into(), "round", "rounds"),
         )),
-        own_scale(data),
+        own_scale(data, Quantity::EventSpan),
     ];
     if results.rounds > 1 {
         let text = format!(
@@ -63,6 +63,7 @@ fn notes(data: &Data) -> Vec<Note> {
         );
         notes.push(Note::marked(Mark::Whisker, text));
     }
+    notes.extend(unavailable(data));
     notes
 }
 

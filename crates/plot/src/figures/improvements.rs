@@ -1,6 +1,6 @@
 //! Rust before and after, beside the other implementations of the new session.
 
-use super::{Figure, kernel_time_of, panel, rows_only, source, time_cell, time_rows};
+use super::{Figure, kernel_time_of, panel, rows_only, source, time_cell, time_rows, unavailable};
 use crate::chart::frame::Frame;
 use crate::chart::panels::Panels;
 use crate::chart::{Mark, Note, Panel, Row};
@@ -8,6 +8,7 @@ use crate::data::Data;
 use crate::number;
 use crate::palette;
 use crate::table::{Cell, Column, Table};
+use mage_evidence::diff::Quantity;
 use mage_evidence::profiles;
 use mage_evidence::summary::{CaseSummary, OperationSummary, Summary};
 
@@ -105,7 +106,7 @@ fn change<'a>(op: &'a OperationSummary, baseline: &'a Summary) -> Option<Change<
 
 /// Rust before and after, then the others in their order; `place` is Rust's among the series.
 fn panel_of(data: &Data, baseline: &Summary, place: usize, change: &Change<'_>) -> Panel {
-    let mut rows = time_rows(data, change.op, &kernel_time_of);
+    let mut rows = time_rows(data, change.op, Quantity::KernelTime);
     let after = rows.remove(place);
     let before = baseline.case(change.op.operation, RUST);
     let before = Row {
@@ -167,6 +168,7 @@ fn notes(data: &Data, baseline: &Summary, place: usize, changes: &[Change<'_>]) 
         let text = "Range of the captures, not a confidence interval.";
         notes.push(Note::marked(Mark::Whisker, text));
     }
+    notes.extend(unavailable(data));
     notes
 }
 

@@ -1,12 +1,13 @@
 //! Time inside the kernels of one call.
 
-use super::{Figure, alternative, captures, has_capture_ranges, has_values, kernel_time_of};
-use super::{long_table, own_scale, panel, rows_only, source, time_cell, time_rows, wide_table};
+use super::{Figure, alternative, captures, has_capture_ranges, has_values, long_table, own_scale};
+use super::{panel, rows_only, source, time_cell, time_rows, unavailable, wide_table};
 use crate::chart::frame::Frame;
 use crate::chart::panels::Panels;
 use crate::chart::{Mark, Note};
 use crate::data::Data;
 use crate::table::Column;
+use mage_evidence::diff::Quantity;
 use mage_evidence::profiles;
 
 pub(super) const NAME: &str = "kernel-time";
@@ -26,7 +27,7 @@ fn has_intervals(data: &Data) -> bool {
 pub(super) fn draw(data: &Data) -> Result<Figure, String> {
     let operations = data.summary.operations.iter();
     let panels: Vec<_> = operations
-        .map(|op| panel(op, rows_only(time_rows(data, op, &kernel_time_of))))
+        .map(|op| panel(op, rows_only(time_rows(data, op, Quantity::KernelTime))))
         .collect();
     if !has_values(&panels) {
         return Err(super::NO_CAPTURES.to_string());
@@ -37,12 +38,13 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             "All kernels of a call added up, from {}. Gaps between kernels are not counted.",
             captures(data)
         )),
-        own_scale(data),
+        own_scale(data, Quantity::KernelTime),
     ];
     if ranges {
         let text = "Range of the captures, not a confidence interval.";
         notes.push(Note::marked(Mark::Whisker, text));
     }
+    notes.extend(unavailable(data));
     let caption = format!("Kernel time of one call on {}", data.summary.gpu);
     let table = if ranges {
         let intervals = has_intervals(data);
@@ -88,7 +90,7 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             subtitle: format!("Kernel time of one call in microseconds, {}", data.gpu()),
             notes,
             source: source(data, &[profiles::FILE]),
-            alternative: alternative(data, "kernel time", &kernel_time_of),
+            alternative: alternative(data, Quantity::KernelTime),
         },
         chart: Box::new(Panels {
             panels,

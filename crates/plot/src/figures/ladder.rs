@@ -14,10 +14,13 @@ pub(super) const NAME: &str = "kernel-ladder";
 pub(super) const TITLE: &str = "The ladder of kernels";
 
 pub(super) fn draw(data: &Data) -> Result<Figure, String> {
-    let measured = data
-        .ladder
-        .as_ref()
-        .ok_or("the namespace has no ladder of kernel variants")?;
+    let measured = data.ladder.as_ref().ok_or_else(|| {
+        let name = &data.experiment.name;
+        match data.experiment.ladder {
+            None => format!("{name} asks for no ladder"),
+            Some(_) => "the namespace has no ladder of kernel variants".to_string(),
+        }
+    })?;
     let sections = measured.operations.iter().map(section);
     let statuses = || {
         let steps = measured.operations.iter().flat_map(|op| &op.steps);
@@ -41,6 +44,10 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         number::plural(measured.captures.into(), "capture", "captures"),
         number::plural(measured.iterations.into(), "call", "calls"),
     )));
+    for left in measured.operations.iter().flat_map(|op| &op.left_out) {
+        let text = format!("{} was not called: {}.", left.id, left.reason);
+        notes.push(Note::new(text));
+    }
     if measured.captures > 1 {
         let text = "Range of the captures, not a confidence interval.";
         notes.push(Note::marked(Mark::Whisker, text));

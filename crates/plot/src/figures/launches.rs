@@ -1,6 +1,6 @@
 //! Kernel launches of one call.
 
-use super::{Figure, has_values, panel, rows_only, source, wide_table};
+use super::{Figure, has_values, nothing, panel, rows_only, source, unavailable, wide_table};
 use crate::chart::frame::Frame;
 use crate::chart::panels::Panels;
 use crate::chart::{Note, Row};
@@ -30,6 +30,11 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         true => "One block is one launch.",
         false => "Each panel has its own scale, from zero.",
     };
+    let mut notes = vec![
+        Note::new(scale),
+        Note::new("Captured launches divided by captured calls, always a whole number."),
+    ];
+    notes.extend(unavailable(data));
     let caption = format!("Kernel launches of one call on {}", data.summary.gpu);
     Ok(Figure {
         label: "Launches",
@@ -39,10 +44,7 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             name: NAME,
             title: TITLE.to_string(),
             subtitle: format!("How many kernels one call starts, {}", data.gpu()),
-            notes: vec![
-                Note::new(scale),
-                Note::new("Captured launches divided by captured calls, always a whole number."),
-            ],
+            notes,
             source: source(data, &[profiles::FILE]),
             alternative: alternative(data),
         },
@@ -65,7 +67,10 @@ fn rows(data: &Data, op: &OperationSummary) -> Vec<Row> {
             swatch: series.swatch,
             value,
             range: None,
-            shown: value.map_or("not measured".to_string(), |n| number::whole(n as u64)),
+            shown: match value {
+                Some(n) => number::whole(n as u64),
+                None => nothing(data, op.operation, &series.name),
+            },
             strong: false,
         }
     });

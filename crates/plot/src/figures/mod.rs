@@ -16,10 +16,14 @@ use crate::chart::{Chart, Group, Layout, Note, Panel, Row};
 use crate::data::{Data, NO_CAPTURES, results_directory};
 use crate::escape;
 use crate::font::Fonts;
+use crate::level;
 use crate::number;
 use crate::palette::Theme;
 use crate::svg::Svg;
 use crate::table::{Cell, Column, Table};
+use crate::words;
+use mage_evidence::diff::Quantity;
+use mage_evidence::operation::Operation;
 use mage_evidence::summary::{CaseSummary, OperationSummary};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -133,41 +137,71 @@ fn dims(op: &OperationSummary) -> String {
     parts.join(", ")
 }
 
+/// A time of a case.
+fn time_of(data: &Data, case: &CaseSummary, quantity: Quantity) -> Option<Time> {
+    match quantity {
+        Quantity::KernelTime => kernel_time_of(case),
+        Quantity::EventSpan => event_span_of(data, case),
+    }
+}
+
 /// One row an implementation; the shortest times stand out.
-fn time_rows(
-    data: &Data,
-    op: &OperationSummary,
-    time: &dyn Fn(&CaseSummary) -> Option<Time>,
-) -> Vec<Row> {
+fn time_rows(data: &Data, op: &OperationSummary, quantity: Quantity) -> Vec<Row> {
     let rows = data.series.iter().map(|series| {
-        let found = op.implementations.get(&series.name).and_then(time);
+        let case = op.implementations.get(&series.name);
+        let found = case.and_then(|case| time_of(data, case, quantity));
         Row {
             label: series.short.clone(),
             swatch: series.swatch,
             value: found.map(|t| t.us),
             range: found.and_then(|t| t.range),
-            shown: found.map_or("not measured".to_string(), |t| number::time(t.us)),
+            shown: match found {
+                Some(time) => number::time(time.us),
+                None => nothing(data, op.operation, &series.name),
+            },
             strong: false,
         }
     });
     let mut rows: Vec<Row> = rows.collect();
-    mark_shortest(&mut rows);
+    mark_shortest(&mut rows, level::bound(data, quantity));
     rows
 }
 
-/// Sets the smallest values, as shown, in bold; nothing stands out where all are the same or alone.
-fn mark_shortest(rows: &mut [Row]) {
+/// Stands in the place of a value that is not there.
+fn nothing(data: &Data, operation: Operation, implementation: &str) -> String {
+    match data.reason(operation, implementation) {
+        Some(_) => UNAVAILABLE.to_string(),
+        None => "not measured".to_string(),
+    }
+}
+
+/// Stands where an implementation does not run an operation; the reason is told beside it.
+const UNAVAILABLE: &str = "unavailable";
+
+/// One note a reason why something does not run here. Long reasons are told whole on the page.
+fn unavailable(data: &Data) -> impl Iterator<Item = Note> {
+    const MOST: usize = 160;
+    data.unavailable().into_iter().map(|u| {
+        Note::new(format!(
+            "{} is unavailable for {}: {}.",
+            u.implementation,
+            u.of(),
+            words::beginning(u.reason.trim_end_matches('.'), MOST)
+        ))
+    })
+}
+
+/// Sets the smallest value in bold and all that are level with it; nothing stands out where all are.
+fn mark_shortest(rows: &mut [Row], bound: f64) {
     let values = || rows.iter().filter_map(|row| row.value);
     let least = values().fold(f64::INFINITY, f64::min);
-    let shown = rows.iter().find(|row| row.value == Some(least));
-    let Some(shown) = shown.map(|row| row.shown.clone()) else {
+    if values().all(|us| level::is_level(us, least, bound)) {
         return;
-    };
-    let others = rows
-        .iter()
-        .any(|row| row.value.is_some() && row.shown != shown);
+    }
     for row in rows {
-        row.strong = others && row.value.is_some() && row.shown == shown;
+        row.strong = row
+            .value
+            .is_some_and(|us| level::is_level(us, least, bound));
     }
 }
 
@@ -195,14 +229,16 @@ fn has_values(panels: &[Panel]) -> bool {
 }
 
 /// One sentence an operation: `LayerNorm: Triton has the shortest kernel time, 8.1 µs; ...`.
-fn alternative(data: &Data, what: &str, time: &dyn Fn(&CaseSummary) -> Option<Time>) -> String {
+fn alternative(data: &Data, quantity: Quantity) -> String {
+    let bound = level::bound(data, quantity);
     let sentences = data.summary.operations.iter().filter_map(|op| {
         let mut found: Vec<(String, f64)> = data
             .series
             .iter()
             .filter_map(|s| {
                 let case = op.implementations.get(&s.name)?;
-                Some((escape::isolate(&s.label), time(case)?.us))
+                let us = level::mean_us(case, quantity)?;
+                Some((escape::isolate(&s.label), us))
             })
             .collect();
         // Stable: equal times keep the order in which they are shown.
@@ -210,20 +246,27 @@ fn alternative(data: &Data, what: &str, time: &dyn Fn(&CaseSummary) -> Option<Ti
         Some(format!(
             "{}: {}.",
             op.operation.label(),
-            ranking(what, &found)?
+            ranking(quantity.label(), &found, bound)?
         ))
     });
     sentences.collect::<Vec<_>>().join(" ")
 }
 
 /// What a reader sees in one panel, in words; `found` is sorted.
-fn ranking(what: &str, found: &[(String, f64)]) -> Option<String> {
-    let least = number::time(found.first()?.1);
+fn ranking(what: &str, found: &[(String, f64)], bound: f64) -> Option<String> {
+    let shortest = found.first()?.1;
+    let least = number::time(shortest);
     let first = found.iter().filter(|(_, us)| number::time(*us) == least);
     let names: Vec<&str> = first.map(|(name, _)| name.as_str()).collect();
     let rest: Vec<String> = found[names.len()..]
         .iter()
-        .map(|(name, us)| format!("{name} {} µs", number::time(*us)))
+        .map(|(name, us)| {
+            let level = match level::is_level(*us, shortest, bound) {
+                true => " (level)",
+                false => "",
+            };
+            format!("{name} {} µs{level}", number::time(*us))
+        })
         .collect();
     Some(match (names.as_slice(), rest.is_empty()) {
         ([only], true) => format!("{only} has a {what} of {least} µs"),
@@ -254,7 +297,10 @@ fn wide_table(
         row.extend(
             data.series
                 .iter()
-                .map(|s| op.implementations.get(&s.name).map_or(Cell::Missing, cell)),
+                .map(|s| match op.implementations.get(&s.name) {
+                    Some(case) => cell(case),
+                    None => absent(data, op.operation, &s.name),
+                }),
         );
         row
     });
@@ -278,14 +324,17 @@ fn long_table(
     let mut rows = Vec::new();
     for op in &data.summary.operations {
         for series in &data.series {
-            let Some(case) = op.implementations.get(&series.name) else {
-                continue;
-            };
             let mut row = vec![
                 Cell::text(op.operation.label()),
                 Cell::text(series.label.clone()),
             ];
-            row.extend(cells(case));
+            match op.implementations.get(&series.name) {
+                Some(case) => row.extend(cells(case)),
+                None => {
+                    row.push(absent(data, op.operation, &series.name));
+                    row.resize(all.len(), Cell::Missing);
+                }
+            }
             rows.push(row);
         }
     }
@@ -294,6 +343,14 @@ fn long_table(
         columns: all,
         keys: 2,
         rows,
+    }
+}
+
+/// The cell of a case that is not there.
+fn absent(data: &Data, operation: Operation, implementation: &str) -> Cell {
+    match data.reason(operation, implementation) {
+        Some(_) => Cell::Absent(UNAVAILABLE),
+        None => Cell::Missing,
     }
 }
 
@@ -319,11 +376,14 @@ fn evidence(data: &Data, files: &[&str]) -> Vec<PathBuf> {
     files.iter().map(|file| directory.join(file)).collect()
 }
 
-fn own_scale(data: &Data) -> Note {
+fn own_scale(data: &Data, quantity: Quantity) -> Note {
     let scale = "Each panel has its own scale, from zero. Shorter is better";
     Note::new(match data.series.len() {
         1 => format!("{scale}."),
-        _ => format!("{scale}; the shortest is in bold."),
+        _ => format!(
+            "{scale}; in bold: the shortest, and what is within {} of it, which is level.",
+            number::share(level::bound(data, quantity))
+        ),
     })
 }
 

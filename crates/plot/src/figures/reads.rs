@@ -4,11 +4,11 @@ use super::Figure;
 use crate::chart::frame::Frame;
 use crate::chart::ladder::{Bar, Ladder, Section, Step};
 use crate::chart::{Mark, Note};
-use crate::counts::{Counted, Counts};
 use crate::data::Data;
 use crate::number;
 use crate::palette::{self, Swatch};
 use crate::table::{Cell, Column, Table};
+use mage_evidence::counts::{Counted, Counts};
 use mage_evidence::operation::Operation;
 
 pub(super) const NAME: &str = "memory-reads";
@@ -38,6 +38,17 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         }
     });
     let [shared, global] = swatches();
+    let mut notes = vec![
+        Note::marked(Mark::Bar(shared), "From shared memory."),
+        Note::marked(
+            Mark::Bar(global),
+            "From global memory, which a cache may answer.",
+        ),
+        Note::new(
+            "Counted by running each kernel’s own source on the CPU at the measured dims. Each operation has its own scale, from zero. What the experiment measures is in bold.",
+        ),
+    ];
+    notes.extend(operations.iter().filter_map(|&op| unequal(op, &counted)));
     Ok(Figure {
         label: "Reads",
         evidence: vec![Counts::path(&counts.experiment)],
@@ -45,13 +56,7 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             name: NAME,
             title: TITLE.to_string(),
             subtitle: "Values that a thread reads from memory for each of its fused multiply-adds; fewer is closer to the arithmetic".to_string(),
-            notes: vec![
-                Note::marked(Mark::Bar(shared), "From shared memory."),
-                Note::marked(Mark::Bar(global), "From global memory, which a cache may answer."),
-                Note::new(
-                    "Counted by running each kernel’s own source on the CPU at the measured dims. Each operation has its own scale, from zero. What the experiment measures is in bold.",
-                ),
-            ],
+            notes,
             source: format!(
                 "{} · counts: {}",
                 data.namespace,
@@ -64,6 +69,21 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         chart: Box::new(Ladder {
             sections: sections.collect(),
         }),
+    })
+}
+
+/// Says where the kernels of an operation do not do the same multiply-adds: reads for each then compare only in part.
+fn unequal(operation: Operation, counted: &[&Counted]) -> Option<Note> {
+    let of = counted.iter().filter(|c| c.operation == operation);
+    let numbers: Vec<u64> = of.map(|c| c.structure.multiply_adds).collect();
+    let (least, most) = (numbers.iter().min()?, numbers.iter().max()?);
+    (least < most).then(|| {
+        Note::new(format!(
+            "{}: the kernels do between {} and {} multiply-adds, so that a longer bar is not more reads in all, and reads alone do not explain their times; what bounds each is told by its counters.",
+            operation.label(),
+            number::whole(*least),
+            number::whole(*most)
+        ))
     })
 }
 

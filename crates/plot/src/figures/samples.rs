@@ -1,6 +1,6 @@
 //! Every event span, in measured order.
 
-use super::{Figure, dims, evidence, source, time_cell};
+use super::{Figure, dims, evidence, source, time_cell, unavailable};
 use crate::chart::frame::Frame;
 use crate::chart::runs::{Cell, Round, Runs, Section};
 use crate::chart::{Mark, Note};
@@ -96,9 +96,12 @@ fn cases<'a>(data: &'a Data, op: &'a OperationResults) -> Vec<Case<'a>> {
 }
 
 fn cell(case: &Case<'_>) -> Cell {
-    let rounds = case.rounds.iter().map(|samples| Round {
-        samples: samples.iter().map(|us| us / case.median).collect(),
-        median: stats::median(samples).unwrap_or(case.median) / case.median,
+    // A round without samples has no median: it is not drawn.
+    let rounds = case.rounds.iter().filter_map(|samples| {
+        Some(Round {
+            median: stats::median(samples).ok()? / case.median,
+            samples: samples.iter().map(|us| us / case.median).collect(),
+        })
     });
     Cell {
         label: case.series.short.clone(),
@@ -133,6 +136,7 @@ fn notes(data: &Data, chart: &Runs) -> Vec<Note> {
             ),
         ));
     }
+    notes.extend(unavailable(data));
     notes
 }
 
@@ -159,16 +163,17 @@ fn table(data: &Data, operations: &[(&OperationResults, Vec<Case<'_>>)]) -> Tabl
     for (op, cases) in operations {
         for case in cases {
             for (i, samples) in case.rounds.iter().enumerate() {
-                let (low, high) = stats::range(samples).unwrap_or_default();
+                // A round without samples has neither; its cells say so.
+                let range = stats::range(samples).ok();
                 let whole = |n: usize| table::Cell::Number(n as f64, n.to_string());
                 rows.push(vec![
                     table::Cell::text(op.op.label()),
                     table::Cell::text(&case.series.label),
                     whole(i + 1),
                     whole(samples.len()),
-                    time_cell(Some(low)),
+                    time_cell(range.map(|(low, _)| low)),
                     time_cell(stats::median(samples).ok()),
-                    time_cell(Some(high)),
+                    time_cell(range.map(|(_, high)| high)),
                 ]);
             }
         }

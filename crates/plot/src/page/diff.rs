@@ -7,6 +7,7 @@ use crate::table::{Cell, Column, Table};
 use mage_evidence::diff::{Diff, Effect, Quantity, Row};
 use mage_evidence::implementation;
 use mage_evidence::stats::percent;
+use mage_evidence::verdict::{KERNEL_TIME_EFFECT, SPAN_EFFECT};
 
 pub(super) fn blocks<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
     let (Ok(diff), Ok(baseline)) = (&data.diff, &data.baseline) else {
@@ -54,15 +55,40 @@ fn in_all(diff: &Diff) -> String {
         diff.margin * 100.0
     );
     for (quantity, floor) in &diff.floors {
+        let share = |log: f64| number::share(percent(log) / 100.0);
         text += &format!(
-            " Unchanged code moved by up to {} in {}: with the scatter of {} controls, differences up to {} are noise.",
-            number::percent(percent(floor.largest)).trim_start_matches('+'),
-            quantity.label(),
+            "\n\n{}: {} controls, cases whose code is the same in both, moved by up to {}. From their scatter, a difference up to \
+             {} is noise between these two runs, whatever the case; a row is judged by the controls of its own \
+             implementation where there are enough.{}",
+            number::capital(quantity.label()),
             floor.controls,
-            number::percent(percent(floor.log)).trim_start_matches('+'),
+            share(floor.largest),
+            share(floor.log),
+            calibrated(diff, *quantity)
         );
     }
     text
+}
+
+/// What the calibration adds to the noise of these two runs, and for which comparisons.
+fn calibrated(diff: &Diff, quantity: Quantity) -> String {
+    let (effect, what) = match quantity {
+        Quantity::EventSpan => (SPAN_EFFECT, "sessions"),
+        Quantity::KernelTime => (KERNEL_TIME_EFFECT, "single captures"),
+    };
+    let single = |row: &Row| {
+        let ratio = row
+            .effect(quantity)
+            .and_then(|effect| effect.ratio.as_ref());
+        ratio.is_some_and(|ratio| ratio.half.is_err())
+    };
+    if quantity == Quantity::KernelTime && !diff.rows.iter().any(single) {
+        return String::new();
+    }
+    format!(
+        " Below {} no winner is named in any case: so far apart were, at most, two {what} of one kernel in the calibration.",
+        number::share(effect)
+    )
 }
 
 fn table(diff: &Diff, quantity: Quantity, a: &str, b: &str) -> Table {

@@ -57,6 +57,7 @@ impl Page<'_> {
         let _ = match block {
             Block::Heading(text) => writeln!(out, "<h2 id=\"{}\">{}</h2>", id(text), markup(text)),
             Block::Lede(text) => writeln!(out, "<p class=\"lede\">{}</p>", markup(text)),
+            Block::CameOut(sentences) => write!(out, "{}", came_out(sentences)),
             Block::Prose(text) => write!(out, "{}", prose(text)),
             Block::Facts(facts) => {
                 out.push_str("<dl>\n");
@@ -169,6 +170,18 @@ impl Page<'_> {
             downloads.join(" "),
             details("Values", &figure.table),
         );
+    }
+}
+
+/// What came out, set apart.
+pub(super) fn came_out(sentences: &[String]) -> String {
+    let lines: String = sentences
+        .iter()
+        .map(|sentence| format!("<p>{}</p>\n", markup(sentence)))
+        .collect();
+    match lines.is_empty() {
+        true => lines,
+        false => format!("<div class=\"came-out\">\n{lines}</div>\n"),
     }
 }
 

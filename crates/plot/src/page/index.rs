@@ -1,12 +1,12 @@
 //! The site's first page: every namespace, with what it is about and where its page is.
 
-use super::html::{Document, document, prose};
-use super::{lede, to};
-use crate::counts::Counts;
+use super::html::{self, Document, document, prose};
+use super::{came_out, lede, to};
 use crate::data::Data;
 use crate::escape::{markdown, markup};
 use crate::figures::{self, Figure};
 use crate::page_directory;
+use mage_evidence::counts::Counts;
 use serde_json::json;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -71,9 +71,10 @@ impl<'a> Index<'a> {
             let page = markup(&entry.page("html"));
             let _ = write!(
                 body,
-                "<li>\n<h2><a href=\"{page}\">{}</a></h2>\n<p class=\"lede\">{}</p>\n{}",
+                "<li>\n<h2><a href=\"{page}\">{}</a></h2>\n<p class=\"lede\">{}</p>\n{}{}",
                 markup(&data.experiment.title),
                 markup(&lede(data)),
+                html::came_out(&came_out(data)),
                 prose(&data.experiment.words.summary),
             );
             if let Some(figure) = &entry.figure {
@@ -126,10 +127,11 @@ impl<'a> Index<'a> {
             let data = entry.data;
             let _ = write!(
                 out,
-                "\n## [{}]({})\n\n{}\n\n{}\n",
+                "\n## [{}]({})\n\n{}\n\n{}\n{}\n",
                 markdown(&data.experiment.title),
                 entry.page("md"),
                 markdown(&lede(data)),
+                super::markdown::came_out(&came_out(data)),
                 data.experiment.words.summary.trim()
             );
         }

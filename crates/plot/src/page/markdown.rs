@@ -25,6 +25,7 @@ impl Page<'_> {
         let _ = match block {
             Block::Heading(text) => writeln!(out, "## {}", escape::markdown(text)),
             Block::Lede(text) => writeln!(out, "{}", escape::markdown(text)),
+            Block::CameOut(sentences) => write!(out, "{}", came_out(sentences)),
             Block::Prose(text) => writeln!(out, "{}", text.trim()),
             Block::Facts(facts) => {
                 for (name, value) in facts {
@@ -114,6 +115,14 @@ impl Page<'_> {
             details(&figure.table.caption, &figure.table)
         );
     }
+}
+
+/// What came out, as a list.
+pub(super) fn came_out(sentences: &[String]) -> String {
+    sentences
+        .iter()
+        .map(|sentence| format!("- {}\n", escape::markdown(sentence)))
+        .collect()
 }
 
 fn details(summary: &str, table: &Table) -> String {

@@ -1,5 +1,6 @@
 //! The page of a namespace: one list of blocks, written as HTML and as Markdown.
 
+mod came_out;
 mod dataset;
 mod diff;
 mod html;
@@ -7,16 +8,18 @@ mod index;
 mod markdown;
 mod method;
 
+pub(crate) use came_out::sentences as came_out;
 pub(crate) use index::Index;
 
-use crate::counts::Counts;
 use crate::data::{Data, EvidenceFile};
+use crate::escape;
 use crate::figures::{Figure, LeftOut};
 use crate::number;
 use crate::table::{Cell, Column, Table};
 use crate::{Sizes, figures_directory, page_directory};
 use mage_evidence::artifact::TreeState;
 use mage_evidence::claims::{Judged, JudgedPart, Outcome, Verdicts};
+use mage_evidence::counts::Counts;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -26,6 +29,8 @@ enum Block<'a> {
     Heading(String),
     /// One line below the title.
     Lede(String),
+    /// What came out, a paragraph each.
+    CameOut(Vec<String>),
     /// Markdown.
     Prose(Cow<'a, str>),
     /// Names and values.
@@ -101,13 +106,25 @@ impl<'a> Page<'a> {
         });
         let (metrics, others): (Vec<_>, Vec<_>) =
             shown.partition(|s| METRICS.contains(&s.figure.name()));
-        let mut blocks = vec![
-            Block::Lede(lede(data)),
+        let mut blocks = vec![Block::Lede(lede(data))];
+        let sentences = came_out(data);
+        if !sentences.is_empty() {
+            blocks.push(Block::CameOut(sentences));
+        }
+        blocks.extend([
             Block::Prose(words.summary.as_str().into()),
             Block::Heading("Results".to_string()),
             Block::Tabs("Metrics", metrics),
-        ];
+        ]);
         blocks.extend(others.into_iter().map(Block::Figure));
+        let unavailable = unavailable(data);
+        if !unavailable.is_empty() {
+            blocks.push(Block::List {
+                title: "Unavailable here",
+                lines: unavailable,
+                open: true,
+            });
+        }
         let mut missing: Vec<(&str, &str)> = left_out
             .iter()
             .map(|l| (l.title.as_str(), l.reason.as_str()))
@@ -170,6 +187,16 @@ fn to(top: &str, path: &Path) -> String {
 }
 
 const CLAIMS: &str = "Claims";
+
+/// What does not run here, a line a reason.
+fn unavailable(data: &Data) -> Vec<String> {
+    let all = data.unavailable().into_iter();
+    all.map(|u| {
+        let who = escape::isolate(&u.implementation);
+        format!("{who}, for {}: {}", u.of(), u.reason)
+    })
+    .collect()
+}
 
 fn claims<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
     let Ok(verdicts) = &data.claims else {

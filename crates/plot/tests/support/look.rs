@@ -47,3 +47,20 @@ pub fn assert_readable(svg: &str, what: &str) {
         }
     }
 }
+
+/// Panics where a line of text lies on a dot.
+pub fn assert_dots_are_clear(svg: &str, what: &str) {
+    let (_, text, _) = boxes(svg);
+    let number = |circle: &str, name: &str| -> f32 {
+        let rest = circle.split(&format!(" {name}=\"")).nth(1).unwrap();
+        rest.split('"').next().unwrap().parse().unwrap()
+    };
+    for circle in svg.split("<circle").skip(1) {
+        let [x, y, r] = ["cx", "cy", "r"].map(|name| number(circle, name));
+        for t in &text {
+            let clear =
+                t.right() < x - r || t.left() > x + r || t.bottom() < y - r || t.top() > y + r;
+            assert!(clear, "{what}: text {t:?} on the dot at {x}, {y}");
+        }
+    }
+}

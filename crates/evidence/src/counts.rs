@@ -1,8 +1,9 @@
-//! What the kernels do, counted on the CPU: the part of `docs/structure/<experiment>.json` that is shown.
+//! What the kernels do, counted on the CPU: the part of `docs/structure/<experiment>.json` that claims, figures and
+//! pages read.
 
-use anyhow::{Result, bail};
-use mage_evidence::operation::Operation;
-use mage_evidence::store;
+use crate::error::Invalid;
+use crate::operation::Operation;
+use crate::store::{self, StoreError};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -74,7 +75,7 @@ impl Counts {
     ///
     /// # Errors
     /// A file that is there and cannot be read, or is of another schema.
-    pub fn read(root: &Path, experiment: &str) -> Result<Result<Self, String>> {
+    pub fn read(root: &Path, experiment: &str) -> Result<Result<Self, String>, StoreError> {
         let path = Self::path(experiment);
         let full = root.join(&path);
         if !full.exists() {
@@ -82,12 +83,20 @@ impl Counts {
         }
         let counts: Self = store::read_json(&full)?;
         if counts.schema_version != SCHEMA_VERSION {
-            bail!(
-                "{}: schema_version: found {}, expected {SCHEMA_VERSION}; write it again: cargo xtask structure --experiment {experiment} --write",
-                path.display(),
-                counts.schema_version
+            let refused = Invalid::new(
+                "schema_version",
+                counts.schema_version,
+                SCHEMA_VERSION.to_string(),
             );
+            let help = format!("cargo xtask structure --experiment {experiment} --write");
+            return Err(refused.help(help).in_file(&path).into());
         }
         Ok(Ok(counts))
+    }
+
+    /// What is counted of a claim's sentence about a variant.
+    pub fn finding(&self, claim: u32, variant: &str, says: &str) -> Option<&Finding> {
+        let of = |f: &&Finding| f.claim == claim && f.variant == variant && f.says == says;
+        self.findings.iter().find(of)
     }
 }
