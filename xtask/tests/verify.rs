@@ -29,12 +29,46 @@ fn copy(places: &[&str], to: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn verify(root: &Path) -> Output {
+fn verify(root: &Path, namespaces: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_xtask"))
         .arg("verify")
+        .args(namespaces)
         .current_dir(root)
         .output()
         .unwrap()
+}
+
+/// The namespace that alone a file is of, which is enough to verify.
+fn namespace(file: &Path) -> Option<&str> {
+    let mut parts = file.iter().map(|part| part.to_str().unwrap());
+    let name = match (parts.next()?, parts.next()?) {
+        ("artifacts", name) => name,
+        ("docs", "assets") => parts.nth(1)?,
+        _ => return None,
+    };
+    let endings = [
+        "",
+        "-kernels",
+        "-kernels-nsys",
+        "-kernels-ncu",
+        "-ladder",
+        "-errors",
+    ];
+    ["limit-001", "mage-001", "mage-002"]
+        .into_iter()
+        .find(|known| {
+            endings
+                .iter()
+                .any(|ending| name == format!("{known}{ending}"))
+        })
+}
+
+/// Whether it is one of several captures of a case: the first stands for them.
+fn again(file: &Path) -> bool {
+    let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+    let index = name.rsplit_once('-').map(|(_, index)| index.to_string());
+    file.parent().is_some_and(|of| of.ends_with("captures"))
+        && index.is_some_and(|index| index.parse::<u32>().is_ok_and(|index| index > 1))
 }
 
 #[test]
@@ -47,16 +81,17 @@ fn a_flipped_byte_of_any_file_exits_with_3_and_the_files_name() {
         root,
     );
     assert!(files.len() > 40, "{files:?}");
-    let whole = verify(root);
+    let whole = verify(root, &[]);
     assert_eq!(whole.status.code(), Some(0), "{whole:?}");
-    for (i, file) in files.iter().enumerate() {
+    for (i, file) in files.iter().filter(|file| !again(file)).enumerate() {
+        let of: Vec<&str> = namespace(file).into_iter().collect();
         let path = root.join(file);
         let before = std::fs::read(&path).unwrap();
         let mut bytes = before.clone();
         let place = (i + 1) * 104_729 % bytes.len();
         bytes[place] ^= 1 << (i % 7);
         std::fs::write(&path, bytes).unwrap();
-        let output = verify(root);
+        let output = verify(root, &of);
         std::fs::write(&path, before).unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         let file = file.display().to_string();
