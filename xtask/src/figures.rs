@@ -88,6 +88,7 @@ mod tests {
         let page = page.unwrap();
         let goals = "The goals of this experiment, judged by this evidence: 6 met, 0 not met, 0 not testable here.";
         assert!(page.contains(goals), "{page}");
+        assert!(page.contains("comparison-errors.json"), "{page}");
         assert!(
             readme.contains("-->\n\n## limit-001 on NVIDIA H200\n"),
             "{readme}"
