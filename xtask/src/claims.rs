@@ -1,4 +1,4 @@
-//! `xtask claims`: the note's claims, judged by evidence, and their page.
+//! `xtask claims`: the note's claims and an experiment's goals, judged by evidence, and their page.
 
 use crate::exit;
 use anyhow::Context;
@@ -59,7 +59,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
         };
         print!("{}", verdicts.text());
         let page = page(&namespace);
-        let text = verdicts.markdown(&format!("The note's claims about {experiment}"));
+        let text = verdicts.markdown(&verdicts.by.title(&experiment));
         let path = root.join(&page);
         if !arguments.check {
             store::write_bytes(&path, text.as_bytes())?;

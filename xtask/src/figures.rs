@@ -75,6 +75,20 @@ mod tests {
         site(root, false).unwrap();
         site(root, true).unwrap();
         let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+        for row in [
+            "| operation | implementation | kernel time | span | launches | kernel time from mage-002 | target | place | limit |",
+            "|  | Triton (tuned) | 39.9 | 53.1 | 1 | - |  | 2, 2 |  |",
+            "|  | Rust | 10.6 | 11.4 | 1 | -87.5% | 18 | 1, 1 | 80.0% of copy_matmul |",
+            "|  | cuSPARSE | 20.3 | 26.9 | 4 | - |  | 4, 3 |  |",
+            "|  | Rust | 0.62 | 1.29 | 1 | -87.4% | 4.2 | 1, 1 | 80.0% of copy_neighbor |",
+        ] {
+            assert!(readme.contains(row), "{row}: {readme}");
+        }
+        let page = std::fs::read_to_string(root.join("docs/experiments/limit-001/index.md"));
+        let page = page.unwrap();
+        let goals = "The goals of this experiment, judged by this evidence: 6 met, 0 not met, 0 not testable here.";
+        assert!(page.contains(goals), "{page}");
+        assert!(page.contains("comparison-errors.json"), "{page}");
         assert!(
             readme.contains("-->\n\n## limit-001 on NVIDIA H200\n"),
             "{readme}"

@@ -2,6 +2,8 @@
 //! read against. Every figure comes from evidence or from the published values.
 
 use mage_evidence::Invalid;
+use mage_evidence::claims::{By, Claims};
+use mage_evidence::diff::Quantity;
 use mage_evidence::experiment::Experiment;
 use mage_evidence::implementation;
 use mage_evidence::ladder::Ladder;
@@ -18,6 +20,8 @@ pub struct Rows {
     committed: Option<Summary>,
     published: Option<Summary>,
     baseline: Option<Summary>,
+    /// Times that Rust's kernels are to reach, where the experiment has goals.
+    goals: Option<Claims>,
     /// Every variant beside its parent and its twins, where the namespace has a ladder.
     ladder: Option<Ladder>,
     /// What a reader should know of what is not beside it.
@@ -53,7 +57,10 @@ impl Rows {
         let published = experiment.published.as_ref().map(|path| {
             Published::read(&root.join("experiments").join(path)).map(|p| Summary::of_published(&p))
         });
+        let goals = Claims::path(root, own);
+        let goals = goals.is_file().then(|| Claims::read(&goals)).transpose()?;
         Ok(Self {
+            goals: goals.filter(|claims| claims.by() == By::Goal),
             run: run.summary,
             ladder: run.ladder,
             committed: committed.map(|evidence| evidence.summary),
@@ -82,6 +89,12 @@ impl Rows {
         );
         if self.published.is_some() {
             notes.push_str(" The note's values are of another GPU and stand beside these only for their ratios.");
+        }
+        if self.goals.is_some() {
+            notes.push_str(&format!(
+                " Target: the kernel time that was to be reached; all goals are judged in [docs/claims/{0}.md](docs/claims/{0}.md).",
+                self.run.namespace
+            ));
         }
         if self.ladder.is_some() {
             notes.push_str(&format!(
@@ -152,6 +165,9 @@ impl Rows {
         if let Some(baseline) = &self.baseline {
             head.push(format!("kernel time from {}", baseline.namespace));
         }
+        if self.goals.is_some() {
+            head.push("target".into());
+        }
         if self.ladder.is_some() {
             head.extend(["place", "limit"].map(String::from));
         }
@@ -164,6 +180,10 @@ impl Rows {
                     ""
                 };
                 let mut row = self.row(label, operation.operation, name, case);
+                if let Some(goals) = &self.goals {
+                    let target = goals.target_us(Quantity::KernelTime, operation.operation, name);
+                    row.push(target.map_or(String::new(), |us| us.to_string()));
+                }
                 if let Some(ladder) = &self.ladder {
                     let place =
                         |time| place(operation, name, time).map_or("-".into(), |p| p.to_string());

@@ -59,3 +59,48 @@ fn every_claim_has_an_outcome_and_what_is_open_says_why() {
         }
     }
 }
+
+/// The goals of limit-001 judged by mage-002, which has neither its kernels nor its peers: each can fail.
+#[test]
+fn goals_are_not_met_where_the_evidence_does_not_have_them() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let claims = Claims::read(&Claims::path(&root, "limit-001")).unwrap();
+    let side = |name: &str| Side::read(name, &root.join("docs/assets/results").join(name)).unwrap();
+    let verdicts = judge(&claims, None, &side("mage-002"), None, MARGIN).unwrap();
+    let part = |claim: usize, part: usize| {
+        let part = &verdicts.claims[claim - 1].parts[part];
+        (
+            part.figure.as_deref().unwrap_or("-"),
+            verdicts.outcome(part),
+        )
+    };
+    let (figure, outcome) = part(1, 0);
+    assert!(
+        figure.starts_with("84.7") && figure.contains("; best of the others: PyTorch, 55."),
+        "{figure}"
+    );
+    assert!(outcome.contains("PyTorch: too few captures"), "{outcome}");
+    assert_eq!(part(2, 0).1, "not met: behind PyTorch");
+    assert_eq!(part(2, 1).1, "met");
+    let (figure, outcome) = part(3, 0);
+    assert!(figure.starts_with("84.7"), "{figure}");
+    assert_eq!(outcome, "not met");
+    let (figure, outcome) = part(4, 0);
+    assert!(
+        figure.contains(" against ") && outcome.contains("met"),
+        "{figure}: {outcome}"
+    );
+    let (_, outcome) = part(5, 0);
+    assert!(outcome.contains("no evidence of mage-002"), "{outcome}");
+    assert_eq!(part(6, 0), ("1, 1, 1, 1, 1", "met".into()));
+    let text = verdicts.markdown("T");
+    assert!(
+        text.contains("| claim | part | the goal | here |"),
+        "{text}"
+    );
+    assert!(
+        text.contains("6 goals: 2 met, 2 not met, 2 not testable here."),
+        "{text}"
+    );
+    assert!(!text.contains("The note's"), "{text}");
+}

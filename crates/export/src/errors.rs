@@ -1,7 +1,8 @@
 //! `comparison-errors.json` and its page, from `artifacts/<ns>-errors`.
 
-use crate::{File, Reader};
-use anyhow::bail;
+use crate::{Events, File, Reader};
+use mage_evidence::Invalid;
+use mage_evidence::artifact::Build;
 use mage_evidence::errors::{self, Case, Errors, OutputError};
 use mage_evidence::implementation::label;
 use mage_evidence::operation::Operation;
@@ -12,8 +13,8 @@ use std::path::{Path, PathBuf};
 /// The evidence of errors and its page; nothing where the namespace has no errors.
 ///
 /// # Errors
-/// Names the artifact that is unreadable, unknown or of another namespace.
-pub fn files(root: &Path, namespace: &str) -> anyhow::Result<Vec<File>> {
+/// Names the artifact that is unreadable, unknown, of another namespace, or of other code than was measured.
+pub(crate) fn files(root: &Path, namespace: &str, events: &Events) -> anyhow::Result<Vec<File>> {
     let directory = mage_workspace::error_artifacts(root, namespace);
     if !directory.is_dir() {
         return Ok(Vec::new());
@@ -21,13 +22,8 @@ pub fn files(root: &Path, namespace: &str) -> anyhow::Result<Vec<File>> {
     let mut reader = Reader::new(&directory)?;
     let mut errors: Errors = reader.json(errors::ARTIFACT, Errors::check)?;
     reader.nothing_else("", &[])?;
-    if errors.namespace != namespace {
-        bail!(
-            "{}: namespace: found {:?}, expected {namespace:?}",
-            directory.join(errors::ARTIFACT).display(),
-            errors.namespace
-        );
-    }
+    agree(&errors, namespace, events)
+        .map_err(|invalid| invalid.in_file(&directory.join(errors::ARTIFACT)))?;
     errors.artifacts_sha256 = reader.sha256;
     Ok(vec![
         File {
@@ -39,6 +35,57 @@ pub fn files(root: &Path, namespace: &str) -> anyhow::Result<Vec<File>> {
             text: page(&errors),
         },
     ])
+}
+
+/// Refuses errors of another namespace, experiment or kernels than were measured; and on the measured inputs, of another
+/// kernel or configuration than was measured with.
+fn agree(errors: &Errors, namespace: &str, events: &Events) -> Result<(), Invalid> {
+    let run = &events.run;
+    same("namespace", &errors.namespace.as_str(), &namespace)?;
+    same("experiment", &errors.experiment, &run.experiment)?;
+    let objects = |build: &Build| build.objects_sha256.clone();
+    same(
+        "build.objects_sha256",
+        &objects(&errors.build),
+        &objects(&run.build),
+    )?;
+    for case in &errors.cases {
+        let measured = events.samples.iter().find(|samples| {
+            samples.operation == case.operation && samples.input_sha256 == case.input_sha256
+        });
+        let Some((samples, round)) = measured.and_then(|s| Some((s, s.rounds.first()?))) else {
+            continue;
+        };
+        for row in case.rows.iter().filter(|row| row.error.is_some()) {
+            let name = &row.implementation;
+            let place = |field: &str| format!("{} {name}: {field}", case.name);
+            let config = samples.choices.get(name).map(|choice| &choice.config);
+            same(&place("config"), &row.config.as_ref(), &config)?;
+            // On the CPU executor another kernel may stand in for one that only a device has.
+            if errors.device.is_some()
+                && let Some(measurement) = round.implementations.get(name)
+            {
+                same(&place("kernel"), &row.kernel, &measurement.kernel)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn same<T: PartialEq + std::fmt::Debug>(
+    field: &str,
+    found: &T,
+    measured: &T,
+) -> Result<(), Invalid> {
+    match found == measured {
+        true => Ok(()),
+        false => Err(Invalid::new(
+            field,
+            format!("{found:?}"),
+            format!("{measured:?}, as measured"),
+        )
+        .help("measure the errors again, with the program of the run")),
+    }
 }
 
 /// Where the page of a namespace's errors is.

@@ -72,13 +72,14 @@ impl Artifacts {
         if let Some(ladder) = &ladder {
             ladder.agree(namespace, &events)?;
         }
+        let errors = errors::files(root, namespace, &events)?;
         Ok(Self {
             namespace: namespace.to_string(),
             events,
             captures,
             counted,
             ladder,
-            errors: errors::files(root, namespace)?,
+            errors,
         })
     }
 

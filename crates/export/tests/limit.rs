@@ -82,3 +82,36 @@ fn each_implementation_says_what_it_multiplies() {
         )
     );
 }
+
+#[test]
+fn errors_of_other_code_than_was_measured_are_refused() {
+    let root = six::root();
+    let path = root.path().join("artifacts/limit-001-errors/errors.json");
+    let whole = six::read(&path);
+    // Of matmul on the standard inputs: the fourth implementation chose, the sixth is Rust's.
+    type Edit = fn(&mut serde_json::Value);
+    let cases: [(&str, Edit); 5] = [
+        ("namespace", |v| v["namespace"] = "limit-002".into()),
+        ("experiment", |v| v["experiment"] = "mage-002".into()),
+        ("build.objects_sha256", |v| {
+            v["build"]["objects_sha256"] = serde_json::json!({});
+        }),
+        ("matmul standard triton-tuned: config", |v| {
+            v["cases"][0]["rows"][3]["config"]["warps"] = 8.into();
+        }),
+        ("matmul standard rust: kernel", |v| {
+            v["cases"][0]["rows"][5]["kernel"] = "tiled_matmul".into();
+        }),
+    ];
+    for (expected, edit) in cases {
+        let mut changed = whole.clone();
+        edit(&mut changed);
+        six::write(&path, &changed);
+        let error = format!(
+            "{:#}",
+            mage_export::evidence(root.path(), NAMESPACE).unwrap_err()
+        );
+        assert!(error.contains("errors.json"), "{error}");
+        assert!(error.contains(expected), "{expected}: {error}");
+    }
+}

@@ -10,6 +10,7 @@ use mage_evidence::claims::{Claims, Verdicts, judge};
 use mage_evidence::counters::{self, Counters};
 use mage_evidence::counts::Counts;
 use mage_evidence::diff::{Diff, Side, diff};
+use mage_evidence::errors;
 use mage_evidence::experiment::{self, Experiment};
 use mage_evidence::hash::sha256_hex;
 use mage_evidence::implementation;
@@ -251,6 +252,7 @@ fn files(root: &Path, namespace: &str) -> Result<Vec<EvidenceFile>> {
         ("Kernel rows", profiles::FILE),
         ("Every variant", ladder::FILE),
         ("Hardware counters", counters::FILE),
+        ("Errors against FP64", errors::FILE),
     ];
     let mut files = Vec::new();
     for (label, name) in named {

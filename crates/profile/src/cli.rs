@@ -324,7 +324,15 @@ fn try_ladder(arguments: LadderArguments, stop: &AtomicBool) -> anyhow::Result<l
         root,
     };
     let mut progress = Progress::new();
-    let outcome = ladder::run(&options, build, stop, &mut |event| progress.tell(event));
+    let outcome = ladder::run(&options, build, stop, &mut |event| {
+        match event {
+        Event::Kept(directory, captures) => progress.say(&format!(
+            "nothing was published; {captures} complete captures are kept in {}: remove it and start again",
+            directory.display()
+        )),
+        event => progress.tell(event),
+    }
+    });
     progress.bar.finish_and_clear();
     Ok(outcome?)
 }

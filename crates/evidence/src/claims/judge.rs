@@ -4,7 +4,7 @@ use super::statistic::{
     change_words, largest, launches_change, launches_words, mean_us, resources_words, sources,
     variant,
 };
-use super::{Bound, Claims, Field, Of, Part, Statistic};
+use super::{Bound, By, Claims, Field, Of, Part, Statistic, own};
 use crate::counts::Counts;
 use crate::diff::{Diff, Quantity, Side, Status, diff, signed};
 use crate::error::Invalid;
@@ -24,17 +24,6 @@ pub enum Outcome {
     NotTestable,
 }
 
-impl Outcome {
-    /// The words for it.
-    pub const fn words(self) -> &'static str {
-        match self {
-            Self::Reproduced => "reproduced",
-            Self::NotReproduced => "not reproduced",
-            Self::NotTestable => "not testable here",
-        }
-    }
-}
-
 /// All claims about an experiment, judged.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Verdicts {
@@ -42,8 +31,10 @@ pub struct Verdicts {
     pub experiment: String,
     /// The evidence that it was compared with, in words; none where there is none.
     pub baseline: Option<String>,
-    /// The GPU that the published figures are of.
-    pub published_gpu: String,
+    /// Who claims.
+    pub by: By,
+    /// The GPU that the published figures are of; none for goals.
+    pub published_gpu: Option<String>,
     /// Each claim.
     pub claims: Vec<Judged>,
 }
@@ -89,7 +80,7 @@ impl Judged {
 }
 
 /// A figure, what follows from it, and why.
-type Finding = (Option<String>, Outcome, String);
+pub(super) type Finding = (Option<String>, Outcome, String);
 
 /// Judges claims by the evidence of an experiment and, where they are there, of its baseline and what its kernels
 /// are counted to do.
@@ -136,6 +127,7 @@ pub fn judge(
     Ok(Verdicts {
         experiment: experiment.words(),
         baseline: baseline.map(Side::words),
+        by: claims.by(),
         published_gpu: claims.gpu.clone(),
         claims: judged,
     })
@@ -148,11 +140,11 @@ struct Evidence<'a> {
     comparison: Option<(&'a Side, &'a Diff)>,
 }
 
-fn untestable(why: impl Into<String>) -> Finding {
+pub(super) fn untestable(why: impl Into<String>) -> Finding {
     (None, Outcome::NotTestable, why.into())
 }
 
-fn bound(holds: bool) -> Outcome {
+pub(super) fn bound(holds: bool) -> Outcome {
     match holds {
         true => Outcome::Reproduced,
         false => Outcome::NotReproduced,
@@ -206,6 +198,29 @@ impl Evidence<'_> {
                 implementation,
                 to,
             } => return self.ratio(part, *quantity, *operation, implementation, to),
+            Statistic::Time {
+                quantity,
+                operation,
+                implementation,
+            } => {
+                let mean = mean_us(self.experiment, *quantity, *operation, implementation)?;
+                match (mean, part.bound) {
+                    (Some(mean), Bound::AtMost { us }) => {
+                        (Some(own::us(mean)), bound(mean <= us), String::new())
+                    }
+                    _ => untestable("not measured"),
+                }
+            }
+            Statistic::Leads {
+                quantity,
+                operation,
+                implementation,
+            } => return own::leads(self.experiment, *quantity, *operation, implementation),
+            Statistic::NoLargerError {
+                operation,
+                implementation,
+                than,
+            } => own::no_larger_error(self.experiment, *operation, implementation, than),
             Statistic::Noisier => return self.noisier(),
             Statistic::Sources => match self.both() {
                 Err(why) => untestable(why),
@@ -227,7 +242,7 @@ impl Evidence<'_> {
     /// program's own.
     fn resources(&self, part: &Part, figure: String, show: &[Field]) -> Finding {
         let (figure, outcome, mut why) = as_published(part, figure);
-        let elsewhere = self.experiment.gpu() != self.claims.gpu;
+        let elsewhere = self.claims.gpu.as_deref() != Some(self.experiment.gpu());
         if outcome == Outcome::NotReproduced && elsewhere && show.contains(&Field::Registers) {
             why = format!("compiled for {}", self.experiment.gpu());
         }
@@ -466,7 +481,7 @@ mod tests {
     fn published_figures_are_those_of_the_published_values() {
         let claims = Claims::read(&Claims::path(&root(), "mage-002")).unwrap();
         let (a, b) = (published(&claims.baseline), published(&claims.experiment));
-        assert_eq!(claims.gpu, b.gpu());
+        assert_eq!(claims.gpu.as_deref(), Some(b.gpu()));
         let both = diff(&a, &b, 0.01).unwrap();
         let variant = |name: &str, op| {
             let spec = Experiment::load(&root(), name).unwrap();

@@ -1,16 +1,20 @@
 //! Claims as data, and their judgement by evidence: reproduced, not reproduced, or not testable here.
 //!
 //! A claim stands in `experiments/claims/<experiment>.toml` with the figure that was published for it, so
-//! that the same claim is judged on any machine, each figure beside the other.
+//! that the same claim is judged on any machine, each figure beside the other. The goals of an experiment, set before
+//! it was measured, are claims of the same form: met, not met, or not testable here.
 
 mod judge;
+mod own;
 mod show;
 mod statistic;
 
 pub use judge::{Judged, JudgedPart, Outcome, Verdicts, judge};
 pub use statistic::{Field, Of, Statistic};
 
+use crate::diff::Quantity;
 use crate::error::Invalid;
+use crate::operation::Operation;
 use crate::store::{self, StoreError};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -23,8 +27,8 @@ pub struct Claims {
     pub experiment: String,
     /// The experiment that it is compared with.
     pub baseline: String,
-    /// The GPU that the published figures are of.
-    pub gpu: String,
+    /// The GPU that the published figures are of; none for goals.
+    pub gpu: Option<String>,
     /// The claims, by number.
     pub claims: Vec<Claim>,
 }
@@ -75,6 +79,49 @@ pub enum Bound {
     },
     /// The statistic says whether it holds.
     Holds,
+    /// The time is at most this.
+    AtMost {
+        /// The bound, in microseconds.
+        us: f64,
+    },
+}
+
+/// Who claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// The published note, with figures of its own GPU.
+    Note,
+    /// The experiment, as its goal.
+    Goal,
+}
+
+impl By {
+    /// The claimant, as a column is named.
+    pub const fn column(self) -> &'static str {
+        match self {
+            Self::Note => "the note",
+            Self::Goal => "the goal",
+        }
+    }
+
+    /// What a list of the claims about an experiment is called.
+    pub fn title(self, experiment: &str) -> String {
+        match self {
+            Self::Note => format!("The note's claims about {experiment}"),
+            Self::Goal => format!("The goals of {experiment}"),
+        }
+    }
+
+    /// What an outcome is called.
+    pub const fn words(self, outcome: Outcome) -> &'static str {
+        match (self, outcome) {
+            (_, Outcome::NotTestable) => "not testable here",
+            (Self::Note, Outcome::Reproduced) => "reproduced",
+            (Self::Note, Outcome::NotReproduced) => "not reproduced",
+            (Self::Goal, Outcome::Reproduced) => "met",
+            (Self::Goal, Outcome::NotReproduced) => "not met",
+        }
+    }
 }
 
 impl Claims {
@@ -82,6 +129,33 @@ impl Claims {
     pub fn path(root: &Path, experiment: &str) -> PathBuf {
         root.join("experiments/claims")
             .join(format!("{experiment}.toml"))
+    }
+
+    /// Who claims.
+    pub const fn by(&self) -> By {
+        match self.gpu {
+            Some(_) => By::Note,
+            None => By::Goal,
+        }
+    }
+
+    /// The goal for a time of a case in microseconds, where there is one.
+    pub fn target_us(
+        &self,
+        quantity: Quantity,
+        operation: Operation,
+        implementation: &str,
+    ) -> Option<f64> {
+        let asked = Statistic::Time {
+            quantity,
+            operation,
+            implementation: implementation.into(),
+        };
+        let mut parts = self.claims.iter().flat_map(|claim| &claim.parts);
+        parts.find_map(|part| match part.bound {
+            Bound::AtMost { us } if part.statistic == asked => Some(us),
+            _ => None,
+        })
     }
 
     /// Reads and checks a file of claims.
@@ -132,6 +206,15 @@ impl Claims {
                 ));
             }
             for (k, part) in claim.parts.iter().enumerate() {
+                if let Bound::AtMost { us } = part.bound
+                    && part.published != format!("at most {us} us")
+                {
+                    return Err(Invalid::new(
+                        format!("{place}.parts[{k}].published"),
+                        format!("{:?}", part.published),
+                        format!("\"at most {us} us\", as its bound"),
+                    ));
+                }
                 if !part.statistic.takes(&part.bound) {
                     return Err(Invalid::new(
                         format!("{place}.parts[{k}].bound"),
@@ -170,6 +253,11 @@ bound = { kind = "as_published" }
             ("\"as_published\"", "\"falls\"", "claims[0].parts[0].bound"),
             ("\"as_published\"", "\"rises\"", "rises"),
             ("\"checks\"", "\"cheques\"", "cheques"),
+            (
+                "{ kind = \"as_published\" }",
+                "{ kind = \"at_most\", us = 4.2 }",
+                "\"at most 4.2 us\"",
+            ),
             ("statement", "statment", "statment"),
         ] {
             let error = Claims::parse(&GOOD.replacen(from, to, 1))

@@ -1,7 +1,7 @@
 //! Judged claims as text and as the Markdown page that is committed.
 
 use super::judge::{JudgedPart, Verdicts};
-use super::{Judged, Outcome};
+use super::{By, Judged, Outcome};
 use crate::table::{Align, Table};
 use std::fmt::Write as _;
 
@@ -19,11 +19,11 @@ impl Verdicts {
                 "{}. {} {}",
                 claim.number,
                 claim.statement,
-                claim.outcome().words().to_uppercase()
+                self.by.words(claim.outcome()).to_uppercase()
             );
             let mut table = Table::new(&[
                 ("", Align::Left),
-                ("the note", Align::Left),
+                (self.by.column(), Align::Left),
                 ("here", Align::Left),
                 ("", Align::Left),
             ]);
@@ -32,7 +32,7 @@ impl Verdicts {
                     part.about.clone(),
                     part.published.clone(),
                     figure(part),
-                    outcome(part),
+                    self.outcome(part),
                 ]);
             }
             for line in table.text().lines() {
@@ -45,18 +45,23 @@ impl Verdicts {
 
     /// As a page: one table, one row a part.
     pub fn markdown(&self, title: &str) -> String {
+        let of_the_note = match &self.published_gpu {
+            Some(gpu) => format!(
+                " The note's figures are of an {gpu}; a figure in\nmicroseconds is not expected to be the same on another GPU, a direction or a count is."
+            ),
+            None => String::new(),
+        };
         let mut out = format!(
-            "# {title}\n\nJudged by {}{}. The note's figures are of an {}; a figure in\nmicroseconds is not expected to be the same on another GPU, a direction or a count is. Made from evidence by\n`cargo xtask claims`; what is not testable says why.\n\n",
+            "# {title}\n\nJudged by {}{}.{of_the_note} Made from evidence by\n`cargo xtask claims`; what is not testable says why.\n\n",
             self.experiment,
             self.baseline
                 .as_ref()
                 .map_or_else(String::new, |b| format!(" against {b}")),
-            self.published_gpu
         );
         let mut table = Table::new(&[
             ("claim", Align::Right),
             ("part", Align::Left),
-            ("the note", Align::Left),
+            (self.by.column(), Align::Left),
             ("here", Align::Left),
             ("outcome", Align::Left),
         ]);
@@ -66,7 +71,7 @@ impl Verdicts {
                 format!("**{}**", claim.statement),
                 String::new(),
                 String::new(),
-                format!("**{}**", claim.outcome().words()),
+                format!("**{}**", self.by.words(claim.outcome())),
             ]);
             for part in &claim.parts {
                 table.push(vec![
@@ -74,7 +79,7 @@ impl Verdicts {
                     part.about.clone(),
                     part.published.clone(),
                     figure(part),
-                    outcome(part),
+                    self.outcome(part),
                 ]);
             }
         }
@@ -88,23 +93,29 @@ impl Verdicts {
             let of = |claim: &&Judged| claim.outcome() == outcome;
             self.claims.iter().filter(of).count()
         };
-        format!(
-            "{} claims: {} reproduced, {} not reproduced, {} not testable here.",
-            self.claims.len(),
-            count(Outcome::Reproduced),
-            count(Outcome::NotReproduced),
-            count(Outcome::NotTestable)
-        )
+        let what = match self.by {
+            By::Note => "claims",
+            By::Goal => "goals",
+        };
+        let outcomes = [
+            Outcome::Reproduced,
+            Outcome::NotReproduced,
+            Outcome::NotTestable,
+        ];
+        let counts = outcomes.map(|of| format!("{} {}", count(of), self.by.words(of)));
+        format!("{} {what}: {}.", self.claims.len(), counts.join(", "))
+    }
+
+    /// What became of a part, and why.
+    pub fn outcome(&self, part: &JudgedPart) -> String {
+        let words = self.by.words(part.outcome);
+        match part.why.is_empty() {
+            true => words.into(),
+            false => format!("{words}: {}", part.why),
+        }
     }
 }
 
 fn figure(part: &JudgedPart) -> String {
     part.figure.clone().unwrap_or_else(|| "-".into())
-}
-
-fn outcome(part: &JudgedPart) -> String {
-    match part.why.is_empty() {
-        true => part.outcome.words().into(),
-        false => format!("{}: {}", part.outcome.words(), part.why),
-    }
 }

@@ -54,6 +54,33 @@ pub enum Statistic {
         /// Over which other.
         to: String,
     },
+    /// Mean time.
+    Time {
+        /// Which time.
+        quantity: Quantity,
+        /// Of which operation.
+        operation: Operation,
+        /// In which implementation.
+        implementation: String,
+    },
+    /// Whether it takes less time than every other implementation of the namespace, each by an interval.
+    Leads {
+        /// Which time.
+        quantity: Quantity,
+        /// Of which operation.
+        operation: Operation,
+        /// In which implementation.
+        implementation: String,
+    },
+    /// Whether the largest error against FP64 on the measured inputs is no larger than that of another implementation.
+    NoLargerError {
+        /// Of which operation.
+        operation: Operation,
+        /// In which implementation.
+        implementation: String,
+        /// Than in which other.
+        than: String,
+    },
     /// The largest movement of a span of any unchanged case, and of the kernel time of one of Rust's.
     Noisier,
     /// What the two experiments were made from.
@@ -117,9 +144,13 @@ impl Statistic {
             | Self::Resources { .. } => matches!(bound, Bound::AsPublished),
             Self::Change { .. } => matches!(bound, Bound::Falls | Bound::Within { .. }),
             Self::Ratio { .. } => matches!(bound, Bound::AboveOne | Bound::Level { .. }),
-            Self::Noisier | Self::Sources | Self::Counted { .. } | Self::NotInEvidence { .. } => {
-                matches!(bound, Bound::Holds)
-            }
+            Self::Time { .. } => matches!(bound, Bound::AtMost { .. }),
+            Self::Leads { .. }
+            | Self::NoLargerError { .. }
+            | Self::Noisier
+            | Self::Sources
+            | Self::Counted { .. }
+            | Self::NotInEvidence { .. } => matches!(bound, Bound::Holds),
         }
     }
 
@@ -128,6 +159,16 @@ impl Statistic {
         match self {
             Self::Checks => "checks that passed".into(),
             Self::Change {
+                quantity,
+                operation,
+                implementation,
+            }
+            | Self::Time {
+                quantity,
+                operation,
+                implementation,
+            }
+            | Self::Leads {
                 quantity,
                 operation,
                 implementation,
@@ -163,6 +204,16 @@ impl Statistic {
                 implementation::label(implementation),
                 implementation::label(to),
                 quantity.label()
+            ),
+            Self::NoLargerError {
+                operation,
+                implementation,
+                than,
+            } => format!(
+                "{}, {} against {}, largest error",
+                operation.label(),
+                implementation::label(implementation),
+                implementation::label(than)
             ),
             Self::Noisier => "largest movement of unchanged code".into(),
             Self::Sources => "what was measured with what".into(),

@@ -318,6 +318,9 @@ fn errors(run: &Value, experiment: &Experiment) -> Value {
                 if own {
                     row["kernel"] = json!(case.variant);
                 }
+                if let Some(choice) = choices(case.name.name()).get(name) {
+                    row["config"] = choice["config"].clone();
+                }
                 row
             });
             json!({

@@ -1,7 +1,7 @@
 //! The page as HTML: one file, nothing from the network, and complete without its script.
 
 use super::dataset::script_safe;
-use super::{Block, Page, Shown, parts, to};
+use super::{Block, Page, Shown, claimant, parts, to};
 use crate::escape::{isolate, markup};
 use crate::number;
 use crate::table::Table;
@@ -210,8 +210,11 @@ fn html_claims(out: &mut String, verdicts: &Verdicts) {
             "<li><span class=\"number\">{number}</span>\n{}\
              <span class=\"outcome {class}\"><span aria-hidden=\"true\">{sign}</span> {}</span>\n{}</li>\n",
             prose(&claim.statement),
-            claim.outcome().words(),
-            details("The note and here", &parts(claim)),
+            verdicts.by.words(claim.outcome()),
+            details(
+                &format!("{} and here", claimant(verdicts)),
+                &parts(verdicts, claim)
+            ),
         );
     }
     out.push_str("</ol>\n");

@@ -6,6 +6,7 @@ use crate::data::Data;
 use crate::escape::{markdown, markup};
 use crate::figures::{self, Figure};
 use crate::page_directory;
+use mage_evidence::claims::By;
 use mage_evidence::counts::Counts;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -41,11 +42,16 @@ impl<'a> Index<'a> {
         for data in &all {
             let claims = PathBuf::from(format!("docs/claims/{}.md", data.namespace));
             let counts = Counts::path(&data.experiment.name).with_extension("md");
+            let by = data
+                .claims
+                .as_ref()
+                .map_or(By::Note, |verdicts| verdicts.by);
+            let of_claims = match by {
+                By::Note => format!("The note’s claims judged by {}", data.namespace),
+                By::Goal => format!("The goals of {}, judged", data.namespace),
+            };
             let named = [
-                (
-                    format!("The note’s claims judged by {}", data.namespace),
-                    claims,
-                ),
+                (of_claims, claims),
                 (
                     format!("What the kernels of {} do, counted", data.experiment.name),
                     counts,

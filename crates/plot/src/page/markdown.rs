@@ -140,11 +140,12 @@ fn markdown_claims(out: &mut String, verdicts: &Verdicts) {
             "{}. {} **{}**",
             claim.number,
             claim.statement,
-            claim.outcome().words()
+            verdicts.by.words(claim.outcome())
         );
     }
     for claim in &verdicts.claims {
-        let summary = format!("Claim {}: the note and here", claim.number);
-        let _ = write!(out, "\n{}", details(&summary, &parts(claim)));
+        let column = verdicts.by.column();
+        let summary = format!("Claim {}: {column} and here", claim.number);
+        let _ = write!(out, "\n{}", details(&summary, &parts(verdicts, claim)));
     }
 }

@@ -18,7 +18,7 @@ use crate::number;
 use crate::table::{Cell, Column, Table};
 use crate::{Sizes, figures_directory, page_directory};
 use mage_evidence::artifact::TreeState;
-use mage_evidence::claims::{Judged, JudgedPart, Outcome, Verdicts};
+use mage_evidence::claims::{Judged, Outcome, Verdicts};
 use mage_evidence::counts::Counts;
 use std::borrow::Cow;
 use std::path::Path;
@@ -207,16 +207,21 @@ fn claims<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
         let of = verdicts.claims.iter().filter(|c| c.outcome() == outcome);
         of.count()
     };
+    let outcomes = [
+        Outcome::Reproduced,
+        Outcome::NotReproduced,
+        Outcome::NotTestable,
+    ];
+    let counts = outcomes.map(|of| format!("{} {}", count(of), verdicts.by.words(of)));
+    let counts = counts.join(", ");
     blocks.push(Block::Prose(
-        format!(
-            "What the published note claims, judged by this evidence: {} reproduced, {} not reproduced, {} not \
-             testable here. The note’s figures are of an {}; a time is not expected to be the same on another \
-             GPU, a direction or a count is.",
-            count(Outcome::Reproduced),
-            count(Outcome::NotReproduced),
-            count(Outcome::NotTestable),
-            verdicts.published_gpu
-        )
+        match &verdicts.published_gpu {
+            Some(gpu) => format!(
+                "What the published note claims, judged by this evidence: {counts}. The note’s figures are of an {gpu}; \
+                 a time is not expected to be the same on another GPU, a direction or a count is."
+            ),
+            None => format!("The goals of this experiment, judged by this evidence: {counts}."),
+        }
         .into(),
     ));
     blocks.push(Block::Claims(verdicts));
@@ -255,18 +260,18 @@ fn findings(counts: &Counts) -> Table {
 }
 
 /// The parts of a claim.
-fn parts(claim: &Judged) -> Table {
+fn parts(verdicts: &Verdicts, claim: &Judged) -> Table {
     let rows = claim.parts.iter().map(|part| {
         vec![
             Cell::text(&part.about),
             Cell::text(&part.published),
             part.figure.as_ref().map_or(Cell::Missing, Cell::text),
-            Cell::text(outcome(part)),
+            Cell::text(verdicts.outcome(part)),
         ]
     });
     Table {
         caption: format!("Claim {}", claim.number),
-        columns: ["Part", "The note", "Here", "Outcome"]
+        columns: ["Part", &claimant(verdicts), "Here", "Outcome"]
             .map(Column::text)
             .into(),
         keys: 1,
@@ -274,11 +279,9 @@ fn parts(claim: &Judged) -> Table {
     }
 }
 
-fn outcome(part: &JudgedPart) -> String {
-    match part.why.is_empty() {
-        true => part.outcome.words().to_string(),
-        false => format!("{}: {}", part.outcome.words(), part.why),
-    }
+/// Who claims, at the beginning of a line: `The note`.
+fn claimant(verdicts: &Verdicts) -> String {
+    number::capital(verdicts.by.column())
 }
 
 /// Where, when, and whether it was right, in one line.

@@ -1,0 +1,132 @@
+//! What is judged within one namespace, its implementations against each other.
+
+use super::Outcome;
+use super::judge::{Finding, bound, untestable};
+use super::statistic::mean_us;
+use crate::diff::{Quantity, Side};
+use crate::error::Invalid;
+use crate::implementation::label;
+use crate::operation::Operation;
+use crate::stats::{Ratio, Unit, paired, unpaired};
+
+/// `4.353 us`: to the nanosecond where a bound may be that near.
+pub(super) fn us(time: f64) -> String {
+    match time < 10.0 {
+        true => format!("{time:.3} us"),
+        false => format!("{time:.2} us"),
+    }
+}
+
+/// Whether an implementation takes less time than every other, each by an interval that excludes 1. Rounds are pairs of
+/// one session; captures are processes of their own.
+pub(super) fn leads(
+    side: &Side,
+    quantity: Quantity,
+    operation: Operation,
+    implementation: &str,
+) -> Result<Finding, Invalid> {
+    let Some(own) = mean_us(side, quantity, operation, implementation)? else {
+        return Ok(untestable("not measured"));
+    };
+    let mut others = Vec::new();
+    for name in side.implementations() {
+        if name != implementation
+            && let Some(mean) = mean_us(side, quantity, operation, &name)?
+        {
+            others.push((mean, name));
+        }
+    }
+    others.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((next, name)) = others.first() else {
+        return Ok(untestable("no other implementation was measured"));
+    };
+    let figure = Some(format!(
+        "{}; best of the others: {}, {}",
+        us(own),
+        label(name),
+        us(*next)
+    ));
+    let (mut ahead, mut open) = (Vec::new(), Vec::new());
+    for (_, name) in &others {
+        let Some(ratio) = ratio(side, quantity, operation, name, implementation)? else {
+            open.push(format!("{}: not measured alike", label(name)));
+            continue;
+        };
+        match ratio.half {
+            Err(few) => open.push(format!("{}: {few}", label(name))),
+            Ok(half) if ratio.log + half < 0.0 => {}
+            Ok(half) if ratio.log - half > 0.0 => ahead.push(label(name)),
+            Ok(_) => open.push(format!("{}: the interval holds 1", label(name))),
+        }
+    }
+    Ok(match (ahead.is_empty(), open.is_empty()) {
+        (false, _) => (
+            figure,
+            Outcome::NotReproduced,
+            format!("behind {}", ahead.join(", ")),
+        ),
+        (true, false) => (figure, Outcome::NotTestable, open.join("; ")),
+        (true, true) => (figure, Outcome::Reproduced, String::new()),
+    })
+}
+
+/// The ratio of the times of `own` to those of `other`.
+fn ratio(
+    side: &Side,
+    quantity: Quantity,
+    operation: Operation,
+    other: &str,
+    own: &str,
+) -> Result<Option<Ratio>, Invalid> {
+    match quantity {
+        Quantity::EventSpan => {
+            let of = |name| side.spans(operation, name);
+            match (of(other)?, of(own)?) {
+                (Some(a), Some(b)) => paired(&a.rounds_us, &b.rounds_us, Unit::Round).map(Some),
+                _ => Ok(None),
+            }
+        }
+        Quantity::KernelTime => {
+            let of = |name| side.kernels(operation, name);
+            match (of(other)?, of(own)?) {
+                (Some(a), Some(b)) => {
+                    unpaired(&a.captures_us, &b.captures_us, Unit::Capture).map(Some)
+                }
+                _ => Ok(None),
+            }
+        }
+    }
+}
+
+/// Whether the largest error against FP64 of an implementation, over all rounds, is no larger than another's.
+pub(super) fn no_larger_error(
+    side: &Side,
+    operation: Operation,
+    implementation: &str,
+    than: &str,
+) -> Finding {
+    let results = side
+        .results()
+        .into_iter()
+        .flat_map(|results| &results.results);
+    let rounds: Vec<_> = results
+        .filter(|of| of.op == operation)
+        .flat_map(|of| &of.rounds)
+        .collect();
+    let error = |name: &str| -> Option<f64> {
+        let errors = rounds.iter().map(|round| {
+            let case = round.implementations.get(name)?;
+            case.correctness.max_abs_error_fp64
+        });
+        let errors: Vec<f64> = errors.collect::<Option<_>>()?;
+        errors.into_iter().reduce(f64::max)
+    };
+    match (error(implementation), error(than)) {
+        (Some(own), Some(other)) => (
+            Some(format!("{own:.2e} against {other:.2e}")),
+            bound(own <= other),
+            String::new(),
+        ),
+        _ => untestable("no error against FP64 of both"),
+    }
+}
