@@ -8,6 +8,7 @@
 use crate::choice::{Choice, Config};
 use crate::error::Invalid;
 use crate::experiment::{Protocol, Tolerance};
+use crate::kernel;
 use crate::operation::Operation;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
@@ -717,23 +718,23 @@ impl Capture {
         self.operation.check_dims(&self.dims)?;
         let launches = self.launches()?;
         let mut counts = vec![0; self.requested_iterations as usize];
+        let names = self.kernels.iter().map(|kernel| kernel.name.as_str());
+        if let Some(variant) = &self.variant
+            && let Some((place, found)) = kernel::other(names, variant)
+        {
+            let field = place.map_or("kernels".into(), |i| format!("kernels[{i}].name"));
+            return Err(Invalid::new(
+                field,
+                found,
+                format!("the variant's, {variant:?}"),
+            ));
+        }
         for (i, kernel) in self.kernels.iter().enumerate() {
             if kernel.duration_ns == 0 {
                 return Err(Invalid::new(
                     format!("kernels[{i}].duration_ns"),
                     0,
                     "above 0",
-                ));
-            }
-            if self
-                .variant
-                .as_ref()
-                .is_some_and(|variant| *variant != kernel.name)
-            {
-                return Err(Invalid::new(
-                    format!("kernels[{i}].name"),
-                    format!("{:?}", kernel.name),
-                    format!("the variant's, {:?}", self.variant),
                 ));
             }
             if let Some(iteration) = kernel.iteration {

@@ -20,6 +20,7 @@ pub mod experiment;
 pub mod foreign;
 pub mod hash;
 pub mod implementation;
+pub mod kernel;
 pub mod ladder;
 pub mod operation;
 pub mod profiles;

@@ -112,7 +112,7 @@ pub struct Variant {
 /// A launch before a variant's own, with the same arguments: an entry of the same object.
 #[derive(Debug)]
 pub struct First {
-    /// The symbol in the object.
+    /// The symbol in the object: the variant's with [`FIRST`](mage_evidence::kernel::FIRST) after it.
     pub id: &'static str,
     /// Threads of a block, x, y, z, as [`Variant::block`].
     pub block: [u32; 3],
@@ -466,7 +466,7 @@ pub static VARIANTS: &[Variant] = &[
         boxes: None,
         scratch_bytes: Some(split_halves),
         first: Some(First {
-            id: "matmul_two_pass_split",
+            id: "matmul_two_pass_first",
             block: [128, 1, 1],
             resident_blocks: 0,
             static_shared_bytes: 64 * 32 * 4,
@@ -491,7 +491,7 @@ pub static VARIANTS: &[Variant] = &[
         boxes: None,
         scratch_bytes: Some(split_halves),
         first: Some(First {
-            id: "matmul_narrow_split",
+            id: "matmul_narrow_first",
             block: [128, 1, 1],
             resident_blocks: 0,
             static_shared_bytes: 64 * 32 * 4,
@@ -1724,6 +1724,7 @@ pub fn dispatch(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mage_evidence::kernel::{FIRST, is_of};
 
     #[test]
     fn ids_are_unique_and_parents_come_first() {
@@ -2020,11 +2021,14 @@ mod tests {
         let first = narrow.first_launch(&[128, 384, 64]).unwrap();
         assert_eq!((first.grid, first.block), ([4, 3, 2], [128, 1, 1]));
         let entries: Vec<_> = narrow.entries().map(|entry| entry.id).collect();
-        assert_eq!(entries, ["matmul_narrow_split", "matmul_narrow"]);
+        assert_eq!(entries, ["matmul_narrow_first", "matmul_narrow"]);
         let waits = |id| find(id).unwrap().blocks_wait();
         assert!(waits("matmul_local") && !waits("matmul_narrow") && !waits("tiled_matmul"));
         for variant in VARIANTS {
             assert_eq!(variant.first.is_some(), variant.entries().count() == 2);
+            assert!(!variant.id.ends_with(FIRST));
+            let of = |entry: Entry| is_of(entry.id, variant.id);
+            assert!(variant.entries().all(of), "{}", variant.id);
         }
     }
 

@@ -6,6 +6,7 @@
 use super::Limit;
 use crate::artifact::{Build, Device, check_schema};
 use crate::error::Invalid;
+use crate::kernel;
 use crate::operation::Operation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -184,7 +185,11 @@ impl Probes {
         for (i, probe) in self.probes.iter().enumerate() {
             let under = |e: Invalid| e.under(&format!("probes[{i}].launch"));
             probe.launch.check().map_err(under)?;
-            named(&probe.launch.name, &probe.variant).map_err(under)?;
+            if probe.launch.name != probe.variant {
+                let found = format!("{:?}", probe.launch.name);
+                let expected = format!("the variant's, {:?}", probe.variant);
+                return Err(under(Invalid::new("name", found, expected)));
+            }
         }
         Ok(())
     }
@@ -205,11 +210,12 @@ impl Call {
         for (i, kernel) in self.kernels.iter().enumerate() {
             let under = |e: Invalid| e.under(&format!("kernels[{i}]"));
             kernel.check().map_err(under)?;
-            if let Some(variant) = &self.variant {
-                named(&kernel.name, variant).map_err(under)?;
-            }
         }
-        Ok(())
+        let names = self.kernels.iter().map(|kernel| kernel.name.as_str());
+        match &self.variant {
+            Some(variant) => named(names, variant),
+            None => Ok(()),
+        }
     }
 }
 
@@ -231,10 +237,16 @@ impl Launch {
     }
 }
 
-fn named(found: &str, variant: &str) -> Result<(), Invalid> {
-    if found == variant {
-        return Ok(());
+fn named<'a>(found: impl Iterator<Item = &'a str> + Clone, variant: &str) -> Result<(), Invalid> {
+    match kernel::other(found, variant) {
+        None => Ok(()),
+        Some((place, found)) => {
+            let field = place.map_or("kernels".into(), |i| format!("kernels[{i}].name"));
+            Err(Invalid::new(
+                field,
+                found,
+                format!("the variant's, {variant:?}"),
+            ))
+        }
     }
-    let expected = format!("the variant's, {variant:?}");
-    Err(Invalid::new("name", format!("{found:?}"), expected))
 }

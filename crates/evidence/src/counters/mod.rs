@@ -17,6 +17,7 @@ pub use derive::{bound_of, derive, kernel_bound, limits, position, totals};
 
 use crate::artifact::{Device, SourceTree};
 use crate::error::Invalid;
+use crate::kernel;
 use crate::operation::Operation;
 use crate::results::check_major;
 use serde::{Deserialize, Serialize};
@@ -439,15 +440,20 @@ impl Case {
             kernel
                 .check()
                 .map_err(|e| e.under(&format!("kernels[{i}]")))?;
-            if let Some(variant) = &self.variant
-                && *variant != kernel.kernel_name
-            {
-                return Err(Invalid::new(
-                    format!("kernels[{i}].kernel_name"),
-                    format!("{:?}", kernel.kernel_name),
-                    format!("the variant's, {variant:?}"),
-                ));
-            }
+        }
+        let names = self
+            .kernels
+            .iter()
+            .map(|kernel| kernel.kernel_name.as_str());
+        if let Some(variant) = &self.variant
+            && let Some((place, found)) = kernel::other(names, variant)
+        {
+            let field = place.map_or("kernels".into(), |i| format!("kernels[{i}].kernel_name"));
+            return Err(Invalid::new(
+                field,
+                found,
+                format!("the variant's, {variant:?}"),
+            ));
         }
         Ok(())
     }

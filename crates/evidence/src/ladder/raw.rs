@@ -6,6 +6,7 @@ use crate::artifact::{Build, Check, Device, GpuState, check_schema};
 use crate::error::Invalid;
 use crate::experiment::Tolerance;
 use crate::hash;
+use crate::kernel;
 use crate::operation::Operation;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -258,16 +259,13 @@ impl Capture {
                     "at least one",
                 ));
             }
+            let variant = arm.strip_suffix(AGAIN).unwrap_or(arm);
+            let names = launches.iter().map(|launch| launch.name.as_str());
+            if let Some((at, found)) = kernel::other(names, variant) {
+                let field = at.map_or(String::new(), |i| format!("[{i}].name"));
+                return Err(Invalid::new(place(field), found, format!("{variant:?}")));
+            }
             for (i, launch) in launches.iter().enumerate() {
-                let variant = arm.strip_suffix(AGAIN).unwrap_or(arm);
-                if launch.name != variant {
-                    let found = format!("{:?}", launch.name);
-                    return Err(Invalid::new(
-                        place(format!("[{i}].name")),
-                        found,
-                        format!("{variant:?}"),
-                    ));
-                }
                 let calls = launch.durations_ns.len();
                 if calls != self.iterations as usize {
                     let field = place(format!("[{i}].durations_ns"));

@@ -134,7 +134,7 @@ shared! {
 
 kernel! {
     /// Splits A and B. Grid (k/16, m/128 or n/128, 2), block 128; arguments as for the launch after it.
-    pub fn matmul_narrow_split(
+    pub fn matmul_narrow_first(
         a: In<f32>, b: In<f32>, _out: Out<f32>, m: u32, n: u32, k: u32, scratch: Scratch,
     ) {
         let panels = if block_z() == 0 { m / PANEL } else { n / PANEL };
