@@ -138,6 +138,32 @@ fn what_is_committed_is_valid() {
     }
 }
 
+/// What is beside the namespaces has no samples and no kernels to count: the line says what was looked at.
+#[test]
+fn what_was_proved_is_said_of_each_kind() {
+    let report = verify_all(&root()).unwrap();
+    for (name, proved) in &report.proved {
+        let line = format!("{name}: {proved}");
+        assert!(
+            report.to_string().contains(&format!("{line}\n")),
+            "{report}"
+        );
+        assert!(!line.contains(" 0 "), "{line}");
+        let (files, how) = match name {
+            name if name.starts_with("calibration-") => {
+                (37 + 2, "every number in them, made again")
+            }
+            name if name.starts_with("structure-") => (10, "SHA-256 in SHA256SUMS"),
+            _ => continue,
+        };
+        assert!(
+            line.starts_with(&format!("{name}: {files} files proved")),
+            "{line}"
+        );
+        assert!(line.contains(how), "{line}");
+    }
+}
+
 /// Places in a file at which a byte is flipped: the first and the last; the first of every structural kind of byte
 /// and the last; some at random, others in each file.
 fn places(file: &Path, bytes: &[u8], random: usize) -> Vec<usize> {

@@ -1,4 +1,10 @@
 //! What may be said of each variant: against its parent, against its twins, and why it was rejected.
+//!
+//! The unit is the capture, never the call: all calls of a capture read the same buffers at the same place, which moves a
+//! short kernel by percents, the same way in every call. A capture gives one number a variant, the mean of its calls; a
+//! ratio is taken within each capture, and the interval comes from how those differ between captures, each a process of
+//! its own in which buffers lie elsewhere. What a place does is then part of the scatter, and no bound for it is added. It
+//! is only as true as the captures differ: where buffers lay alike in all of them, it is not seen.
 
 use super::{Again, Change, Described, Limit, Status};
 use crate::error::Invalid;
@@ -118,7 +124,7 @@ fn change(
         throttled,
         unchanged: false,
         margin: MARGIN,
-        // A capture is a process of its own.
+        // A capture is a process of its own, and its place among what scatters.
         process_effect: 0.0,
     });
     let change = Change {
@@ -205,4 +211,54 @@ fn limits(steps: &[Times<'_>], step: &Times<'_>) -> Result<Vec<Limit>, Invalid> 
             .and_then(|parent| find(steps, parent));
     }
     Ok(Vec::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variant(id: &str, parent: Option<&str>) -> Described {
+        serde_json::from_value(serde_json::json!({
+            "id": id, "parent": parent, "introduced": "x", "status": "retained", "summary": "s", "changed": "c",
+            "expected": "e", "object": "o", "object_sha256": "0".repeat(64),
+        }))
+        .unwrap()
+    }
+
+    /// What is said of `after` against `before`; A again differs from A by a thousandth either way.
+    fn said(before: &[f64], after: &[f64]) -> String {
+        let (parent, child) = (variant("a", None), variant("b", Some("a")));
+        let timed = |variant, captures_us| Times {
+            variant,
+            failed: None,
+            captures_us: Some(captures_us),
+        };
+        let again = before.iter().zip([1.001, 0.999].into_iter().cycle());
+        let again: Vec<f64> = again.map(|(us, by)| us * by).collect();
+        let steps = [timed(&parent, before), timed(&child, after)];
+        let judged = judge(&steps, Some(("a", &again)), &[]).unwrap();
+        judged.steps[1].to_parent.as_ref().unwrap().verdict.clone()
+    }
+
+    /// A place that makes the one or the other 4% slower, in turn by capture, makes no winner; neither does it hide one.
+    #[test]
+    fn a_place_that_moves_by_capture_is_scatter_and_no_winner() {
+        let placed = |us: f64, first: bool| -> Vec<f64> {
+            (0..6)
+                .map(|capture| {
+                    if (capture % 2 == 0) == first {
+                        us * 1.04
+                    } else {
+                        us
+                    }
+                })
+                .collect()
+        };
+        assert_eq!(
+            said(&placed(7.0, true), &placed(7.0, false)),
+            "inconclusive"
+        );
+        assert_eq!(said(&placed(7.0, true), &placed(6.0, false)), "faster");
+        assert_eq!(said(&placed(7.0, true), &placed(7.0, true)), "equivalent");
+    }
 }

@@ -1,7 +1,7 @@
 //! What is beside the namespaces: A/A studies with their evidence, and hardware counters with their list of hashes.
 
 use super::files::{self, COUNTERS, Read};
-use super::{ARTIFACTS, Kind, Proved, Report, again};
+use super::{ARTIFACTS, Kind, Of, Proved, Report, again};
 use crate::calibration::{self, DIRECTORY};
 use mage_evidence::calibration::PREFIX as STUDY;
 use mage_evidence::hash::is_sha256;
@@ -42,7 +42,11 @@ fn study(root: &Path, name: &str, report: &mut Report) -> anyhow::Result<[PathBu
     let device = name.strip_prefix(STUDY).unwrap_or(name);
     let pages = ["json", "md"].map(|e| Path::new(DIRECTORY).join(format!("{device}.{e}")));
     let artifacts = Path::new(ARTIFACTS).join(name);
-    let (mut read, mut proved) = (Read::default(), Proved::default());
+    let mut read = Read::default();
+    let mut proved = Proved {
+        of: Of::Study,
+        ..Proved::default()
+    };
     files::artifacts_of(
         root,
         &pages[0],
@@ -92,7 +96,11 @@ fn counters(root: &Path, name: &str, report: &mut Report) -> anyhow::Result<()> 
             }
         }
     }
-    let (mut read, mut proved) = (Read::default(), Proved::default());
+    let mut read = Read::default();
+    let mut proved = Proved {
+        of: Of::Counters,
+        ..Proved::default()
+    };
     for (file, hash) in &named {
         let path = directory.join(file);
         files::artifact(root, &list, &path, hash, &mut read, &mut proved, report);

@@ -35,9 +35,23 @@ pub struct Report {
     pub proved: BTreeMap<String, Proved>,
 }
 
-/// How much of a namespace was proved.
+/// What was proved, and by what.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Of {
+    /// A namespace: its numbers are computed a second time.
+    #[default]
+    Namespace,
+    /// A study: its evidence and page are made again.
+    Study,
+    /// Hardware counters of variants: their list of hashes.
+    Counters,
+}
+
+/// How much of a namespace, or of what is beside them, was proved.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Proved {
+    /// Of what.
+    pub of: Of,
     /// Files whose bytes are right.
     pub files: usize,
     /// Numbers that were computed again.
@@ -92,14 +106,32 @@ impl fmt::Display for Report {
                 .collect();
             writeln!(f, "invalid: {}", counts.join(", "))?;
         }
-        for (namespace, proved) in &self.proved {
-            writeln!(
-                f,
-                "{namespace}: {} files, {} numbers, {} full-output checks, {} kernels, {} sources proved",
-                proved.files, proved.numbers, proved.checks, proved.kernels, proved.sources
-            )?;
+        for (name, proved) in &self.proved {
+            writeln!(f, "{name}: {proved}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Proved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { files, .. } = self;
+        match self.of {
+            Of::Namespace => write!(
+                f,
+                "{files} files, {} numbers, {} full-output checks, {} kernels, {} sources proved",
+                self.numbers, self.checks, self.kernels, self.sources
+            ),
+            Of::Study => write!(
+                f,
+                "{files} files proved: the measurements by their SHA-256; evidence and page, every number in them, made again from those"
+            ),
+            Of::Counters => write!(
+                f,
+                "{files} files proved by their SHA-256 in {}; what is computed from them is for cargo xtask structure --check",
+                beside::SUMS
+            ),
+        }
     }
 }
 
