@@ -115,6 +115,18 @@ fn a_side_and_itself_differ_in_nothing() {
         assert_eq!(ratio.log, 0.0);
     }
     assert!(diff.causes.facts.iter().all(|fact| !fact.is_changed()));
+    assert!(diff.same);
+    for text in [diff.text(), diff.markdown()] {
+        let said = text.trim_end().lines().last().unwrap();
+        assert_eq!(
+            said,
+            "A and B are the same evidence: nothing changed, nothing moved."
+        );
+        assert!(text.lines().count() <= 4, "nothing else is said: {text}");
+    }
+    let published = published("mage-001");
+    let diff = self::diff(&published, &published, MARGIN).unwrap();
+    assert_eq!(FailOn::Inconclusive.outcome(&diff), Outcome::Met);
 }
 
 #[test]
@@ -257,8 +269,24 @@ fn all_three_formats_say_the_same_and_hold_no_null() {
     assert_eq!(json["rows"][2]["kernel_time"]["verdict"], "faster");
     let markdown = diff.markdown();
     assert!(markdown.contains("| Matrix multiplication | Rust | rewritten |"));
-    let causes = markdown.find("What changed").unwrap();
-    assert!(causes < markdown.find("Kernel time").unwrap());
+    let place = |text: &str, words: &str| {
+        text.find(words)
+            .unwrap_or_else(|| panic!("{words}: {text}"))
+    };
+    for text in [&markdown, &diff.text()] {
+        let answer = place(
+            text,
+            "Matrix multiplication, Rust: kernel time faster, -69.1%; event span faster, ",
+        );
+        assert!(place(text, "In all") < answer && answer < place(text, "What changed"));
+        assert!(place(text, "What changed") < place(text, "Kernel time, microseconds"));
+        assert!(
+            !text.contains("Bias + GELU, Rust: "),
+            "a control has no winner"
+        );
+    }
+    let json = diff.json().unwrap();
+    assert!(place(&json, "\"verdicts\"") < place(&json, "\"causes\""));
 }
 
 /// What the original project's files have, and only that: no schema version, no provenance, no variant, GPU

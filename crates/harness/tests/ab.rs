@@ -335,6 +335,34 @@ fn an_arm_that_differs_from_itself_raises_the_floor() {
     assert!(comparison.text().unwrap().contains("; to settle it: "));
 }
 
+/// What a process does by itself, more rounds of it do not tell.
+#[test]
+fn a_difference_that_a_process_can_make_is_settled_by_several() {
+    let mut bench = bench([[10.0, 20.0], [10.0, 20.0], [10.2, 20.0]], Fault::None);
+    let mut comparison = compared(go(&mut bench, LONG).unwrap());
+    let hot = verdicts(&comparison)[0].clone();
+    assert!(
+        matches!(hot, Verdict::Inconclusive(Reason::ProcessEffect(_))),
+        "{hot}"
+    );
+    let text = comparison.text().unwrap();
+    for words in [
+        "to settle it: the kernel times of several processes: ",
+        "mage-profile -- ladder --experiment EXPERIMENT --ops gelu --captures 6 ",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    assert!(!text.contains("--budget"), "{text}");
+    comparison
+        .command
+        .extend(["--experiment".into(), "mage-002".into()]);
+    comparison.session.a.kernel = None;
+    comparison.session.a.name = "triton".into();
+    let text = comparison.text().unwrap();
+    let words = "mage-profile -- run --experiment mage-002 --ops gelu --captures 6 --inputs target/inputs --implementations triton,rust";
+    assert!(text.contains(words), "{text}");
+}
+
 #[test]
 fn time_that_is_up_ends_with_whole_cycles_and_says_what_is_missing() {
     let mut bench = bench([[10.0, 20.0], [10.0, 20.0], [12.0, 20.0]], Fault::None);

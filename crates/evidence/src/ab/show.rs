@@ -89,10 +89,50 @@ impl Comparison {
             Reason::BelowFloor { .. } if self.ended == Ended::Time => longer,
             Reason::Throttled(_) => "measure when the GPU is cool and not shared".into(),
             Reason::BelowFloor { .. } | Reason::BelowTick { .. } | Reason::ProcessEffect(_) => {
-                "compare kernel times of several processes, with mage-profile".into()
+                self.kernel_times()
             }
             _ => return None,
         })
+    }
+
+    /// What one process, and event spans, cannot tell: kernel times of several processes. A ladder makes the buffers of
+    /// two variants in another order in each; implementations are captured one by one.
+    fn kernel_times(&self) -> String {
+        let session = &self.session;
+        let named = self
+            .command
+            .iter()
+            .skip_while(|word| *word != "--experiment");
+        let named = named.skip(1).next().map(String::as_str).or_else(|| {
+            let glued = self.command.iter();
+            glued
+                .filter_map(|word| word.strip_prefix("--experiment="))
+                .next()
+        });
+        let experiment = named.unwrap_or("EXPERIMENT");
+        let of = format!(
+            "--experiment {experiment} --ops {} --captures 6 --inputs target/inputs",
+            session.operation
+        );
+        let inputs = format!(
+            "cargo run --release -p mage-harness -- inputs --experiment {experiment} --output target/inputs"
+        );
+        let profile = "cargo run --release -p mage-profile --";
+        let command = match (&session.a.kernel, &session.b.kernel) {
+            (Some(_), Some(_)) => format!("{profile} ladder {of} --namespace {experiment}-ab"),
+            (a, b) => {
+                let name = |kernel: &Option<String>, name: &String| match kernel {
+                    Some(_) => "rust".to_string(),
+                    None => name.clone(),
+                };
+                let names = [name(a, &session.a.name), name(b, &session.b.name)];
+                format!(
+                    "{profile} run {of} --implementations {} --namespace {experiment}-ab",
+                    names.join(",")
+                )
+            }
+        };
+        format!("the kernel times of several processes: {inputs} && {command}")
     }
 }
 

@@ -1,4 +1,4 @@
-//! Two sets of results side by side: first what changed, then what moved, then what may be said of it.
+//! Two sets of results side by side: what may be said, what changed, what moved.
 //!
 //! Between two namespaces rounds are not pairs; what is judged, and against which floor, is written in
 //! [`crate::stats`] and [`crate::verdict`]. The floor of a row comes from its controls: the cases whose code
@@ -61,6 +61,8 @@ pub struct Diff {
     pub a: String,
     /// The side that is judged, in words.
     pub b: String,
+    /// Whether both are one and the same evidence, so that there is nothing to compare.
+    pub same: bool,
     /// On two GPUs, the implementation that each side's times are relative to.
     pub relative_to: Option<String>,
     /// The margin, as a part of 1.
@@ -90,6 +92,7 @@ pub fn diff(a: &Side, b: &Side, margin: f64) -> Result<Diff, Invalid> {
     Ok(Diff {
         a: a.words(),
         b: b.words(),
+        same: a.is_same(b),
         relative_to,
         margin,
         causes: Causes::between(a, b),

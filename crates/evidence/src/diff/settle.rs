@@ -3,7 +3,7 @@
 use super::{Quantity, Side};
 use crate::operation::Operation;
 use crate::stats::MIN_UNITS;
-use crate::verdict::{Reason, Verdict};
+use crate::verdict::{PROCESS_EFFECT, Reason, Verdict};
 
 /// The command, where one would help; `case` is the operation and implementation.
 pub(super) fn settle(
@@ -17,13 +17,13 @@ pub(super) fn settle(
         return None;
     };
     // Two variants in one session are their own controls, and pairs are narrower than runs.
-    let one_session = (quantity == Quantity::EventSpan)
+    let session = (quantity == Quantity::EventSpan)
         .then(|| one_session(case, a, b))
         .flatten();
     if let (
         Some(command),
         Reason::NoControl | Reason::TooFew(_) | Reason::TooWide { .. } | Reason::BelowFloor { .. },
-    ) = (one_session, reason)
+    ) = (session, reason)
     {
         return Some(command);
     }
@@ -46,7 +46,17 @@ pub(super) fn settle(
             )
         }
         Reason::BelowTick { .. } => captures(a, b),
-        Reason::ProcessEffect(_) => both(a, b, reproduce),
+        // Another run has another start, which can do the same again: what settles it is both in one process, as far as
+        // that does less by itself, or processes for a unit.
+        Reason::ProcessEffect(by) => match one_session(case, a, b) {
+            Some(command) if quantity == Quantity::EventSpan && *by > PROCESS_EFFECT * 100.0 => {
+                command
+            }
+            _ if quantity == Quantity::EventSpan && many_captures(case, a, b) => {
+                return None;
+            }
+            _ => captures(a, b),
+        },
         Reason::TooFew(_)
         | Reason::TooWide { .. }
         | Reason::BelowFloor { .. }
@@ -87,20 +97,32 @@ fn rounds(a: &Side, b: &Side) -> String {
         .fold(MIN_UNITS, usize::max)
         * 4;
     both(a, b, |side| {
-        let experiment = side.experiment();
-        format!(
-            "cargo run --release -p mage-harness -- run --experiment {experiment} --rounds {rounds} --namespace {experiment}-rounds"
-        )
+        measured(side, "rounds", &format!(" --rounds {rounds}"), "")
     })
 }
 
+/// More captures than an interval takes at least, each a process of its own.
 fn captures(a: &Side, b: &Side) -> String {
-    both(a, b, |side| {
-        let experiment = side.experiment();
-        format!(
-            "cargo run --release -p mage-profile -- run --experiment {experiment} --captures 5 --inputs artifacts/{experiment}-kernels/inputs --namespace {experiment}-captures"
-        )
+    both(a, b, |side| measured(side, "captures", "", " --captures 5"))
+}
+
+/// Whether kernel time has its interval from processes on both sides.
+fn many_captures((operation, implementation): (Operation, &str), a: &Side, b: &Side) -> bool {
+    [a, b].into_iter().all(|side| {
+        let kernels = side.kernels(operation, implementation);
+        let captures = kernels.ok().flatten().map_or(0, |k| k.captures_us.len());
+        captures >= MIN_UNITS
     })
+}
+
+/// A whole set of results with other numbers than the experiment's: samples and captures of one namespace go together.
+fn measured(side: &Side, suffix: &str, samples: &str, captures: &str) -> String {
+    let experiment = side.experiment();
+    let namespace = format!("{experiment}-{suffix}");
+    let of = format!("--experiment {experiment} --namespace {namespace}");
+    format!(
+        "cargo run --release -p mage-harness -- run {of}{samples} && cargo run --release -p mage-profile -- run {of}{captures} --inputs artifacts/{namespace}-kernels/inputs && cargo run --release -p mage-export -- --namespace {namespace}"
+    )
 }
 
 /// The command for A, and a word that B takes the same.
@@ -109,5 +131,40 @@ fn both(a: &Side, b: &Side, command: impl Fn(&Side) -> String) -> String {
     match a.experiment() == b.experiment() {
         true => of_a,
         false => format!("{of_a}, and the same for {}", b.experiment()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn side(namespace: &str) -> Side {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        Side::read(namespace, &root.join("docs/assets/results").join(namespace)).unwrap()
+    }
+
+    /// What one more run of the same cannot tell, it is not asked to.
+    #[test]
+    fn what_a_start_does_by_itself_is_not_settled_by_another_start() {
+        let (a, b) = (side("mage-001"), side("mage-002"));
+        let command = |by, quantity, operation| {
+            let verdict = Verdict::Inconclusive(Reason::ProcessEffect(by));
+            settle(&verdict, quantity, (operation, "rust"), &a, &b).unwrap()
+        };
+        let (span, kernel) = (Quantity::EventSpan, Quantity::KernelTime);
+        // Two variants, and more than one process does by itself.
+        let session = command(5.0, span, Operation::Matmul);
+        assert!(session.contains("mage-harness -- ab "), "{session}");
+        for other in [
+            command(2.0, span, Operation::Matmul),
+            command(5.0, kernel, Operation::Matmul),
+            command(5.0, span, Operation::Gelu),
+        ] {
+            assert!(other.contains("--captures 5"), "{other}");
+            assert!(!other.contains("xtask reproduce"), "{other}");
+            let export = "mage-export -- --namespace mage-001-captures, and the same for mage-002";
+            assert!(other.ends_with(export), "{other}");
+        }
     }
 }

@@ -1,5 +1,4 @@
-//! A comparison as text for a terminal, as Markdown and as JSON: causes first, then effects, then what may be
-//! said.
+//! A comparison as text for a terminal, as Markdown and as JSON: what may be said, then causes, then effects.
 
 use super::{Basis, Causes, Diff, Effect, Kernels, Quantity, Row};
 use crate::error::Invalid;
@@ -7,6 +6,7 @@ use crate::implementation;
 use crate::stats::{MIN_CONTROLS, percent};
 use crate::store;
 use crate::table::{Align, Table};
+use crate::verdict::Verdict;
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -49,6 +49,8 @@ impl Diff {
         let mut document = Map::new();
         document.insert("a".into(), json!(self.a));
         document.insert("b".into(), json!(self.b));
+        document.insert("same".into(), json!(self.same));
+        document.insert("verdicts".into(), json!(self.counts()));
         if let Some(common) = &self.relative_to {
             document.insert("times_relative_to".into(), json!(common));
         }
@@ -59,7 +61,6 @@ impl Diff {
             "rows".into(),
             self.rows.iter().map(row_json).collect::<Vec<_>>().into(),
         );
-        document.insert("verdicts".into(), json!(self.counts()));
         store::to_json(&document)
     }
 
@@ -68,12 +69,16 @@ impl Diff {
         if format.item.starts_with('-') {
             out = format!("A: {}; B: {}.\n\n", self.a, self.b);
         }
+        if self.same {
+            out += "A and B are the same evidence: nothing changed, nothing moved.\n";
+            return out;
+        }
+        self.verdict(format, &mut out);
         self.causes(format, &mut out);
         for quantity in Quantity::ALL {
             self.effects(format, quantity, &mut out);
         }
         self.kernels(format, &mut out);
-        self.verdict(format, &mut out);
         out
     }
 
@@ -160,7 +165,6 @@ impl Diff {
             ]);
         }
         out.push_str(&(format.table)(&table));
-        out.push('\n');
     }
 
     fn verdict(&self, format: &Format, out: &mut String) {
@@ -174,6 +178,24 @@ impl Diff {
         let _ = writeln!(out, "{}; margin {margin}%.", counts.join(", "));
         if self.two_gpus() {
             out.push_str("Two GPUs: each side's times are relative to its own; absolute times are not compared.\n");
+        }
+        if format.item.starts_with('-') {
+            out.push('\n');
+        }
+        for row in &self.rows {
+            let won = Quantity::ALL.into_iter().filter_map(|quantity| {
+                let effect = row.effect(quantity)?;
+                let winner = matches!(effect.verdict, Verdict::Faster | Verdict::Slower);
+                let moved = percent(effect.ratio.filter(|_| winner)?.log);
+                let (word, label) = (effect.verdict.word(), quantity.label());
+                Some(format!("{label} {word}, {}", signed(moved)))
+            });
+            let won: Vec<String> = won.collect();
+            if !won.is_empty() {
+                let (operation, name) = (row.operation.label(), &row.implementation);
+                let case = format!("{operation}, {}", implementation::label(name));
+                let _ = writeln!(out, "{}{case}: {}", format.item, won.join("; "));
+            }
         }
         let mut commands: Vec<(&str, usize)> = Vec::new();
         for row in &self.rows {
@@ -195,6 +217,7 @@ impl Diff {
                 format.item
             );
         }
+        out.push('\n');
     }
 }
 

@@ -89,6 +89,15 @@ impl Side {
         &self.name
     }
 
+    /// Whether both hold the same numbers and records, whatever they are called.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.source, &other.source) {
+            (Source::Evidence(a), Source::Evidence(b)) => a == b,
+            (Source::Published(a), Source::Published(b)) => a == b,
+            _ => false,
+        }
+    }
+
     /// Name, GPU and date.
     pub fn words(&self) -> String {
         match self.results() {
