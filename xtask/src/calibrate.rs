@@ -49,13 +49,13 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
     }
     let names = calibration::names(root)?;
     if names.is_empty() {
-        println!(
+        mage_workspace::outln!(
             "no calibration here; measure one on a machine with a GPU: cargo xtask calibrate --measure"
         );
     }
     if !arguments.check {
         for path in calibration::write(root)? {
-            println!("written: {}", path.display());
+            mage_workspace::outln!("written: {}", path.display());
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -63,7 +63,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
         for file in calibration::evidence(root, &name)? {
             if std::fs::read(root.join(&file.path)).is_ok_and(|found| found == file.text.as_bytes())
             {
-                println!("proved: {}", file.path.display());
+                mage_workspace::outln!("proved: {}", file.path.display());
                 continue;
             }
             eprintln!(
@@ -77,7 +77,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
 }
 
 fn run_measure(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
-    let experiment = Experiment::load(root, &arguments.experiment)?;
+    let experiment = Experiment::named(root, &arguments.experiment)?;
     let path = Experiment::path(root, &experiment.name);
     check_runnable(&experiment).map_err(|invalid| invalid.in_file(&path))?;
     // Only to refuse early: the processes that measure open the device themselves.
@@ -104,6 +104,6 @@ fn run_measure(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
         eprintln!("{step}");
     })?;
     let shown = directory.strip_prefix(root).unwrap_or(&directory);
-    println!("measured: {}", shown.display());
+    mage_workspace::outln!("measured: {}", shown.display());
     Ok(())
 }

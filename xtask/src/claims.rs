@@ -50,22 +50,22 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
                     known.join(", ")
                 )));
             }
-            println!("{experiment}: no evidence here to judge its claims by");
+            mage_workspace::outln!("{experiment}: no evidence here to judge its claims by");
             continue;
         }
         let verdicts = match judged(root, &experiment, &namespace, arguments, &known) {
             Ok(verdicts) => verdicts,
             Err(error) => return Ok(exit::invalid(format!("{error:#}"))),
         };
-        print!("{}", verdicts.text());
+        mage_workspace::out!("{}", verdicts.text());
         let page = page(&namespace);
         let text = verdicts.markdown(&verdicts.by.title(&experiment));
         let path = root.join(&page);
         if !arguments.check {
             store::write_bytes(&path, text.as_bytes())?;
-            println!("written: {}", page.display());
+            mage_workspace::outln!("written: {}", page.display());
         } else if store::read_text(&path).is_ok_and(|found| found == text) {
-            println!("proved: {}", page.display());
+            mage_workspace::outln!("proved: {}", page.display());
         } else {
             eprintln!(
                 "xtask: {}: found other text than the evidence gives, or none; run `cargo xtask claims`",

@@ -58,7 +58,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
         Verb::Measure(arguments) => run_measure(root, arguments),
         Verb::Import(arguments) => {
             let kept = stored::import(root, &arguments.directory, arguments.name.as_deref())?;
-            println!(
+            mage_workspace::outln!(
                 "{}: written; `cargo xtask structure --write` compares",
                 kept.strip_prefix(root).unwrap_or(&kept).display()
             );
@@ -68,7 +68,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
 }
 
 fn run_measure(root: &Path, arguments: &Measure) -> anyhow::Result<()> {
-    let experiment = Experiment::load(root, &arguments.experiment)?;
+    let experiment = Experiment::named(root, &arguments.experiment)?;
     let path = Experiment::path(root, &experiment.name);
     check_runnable(&experiment).map_err(|invalid| invalid.in_file(&path))?;
     let written = root.join("target/inputs");
@@ -86,7 +86,7 @@ fn run_measure(root: &Path, arguments: &Measure) -> anyhow::Result<()> {
         };
         for (_, _, line) in measure::plan(&experiment, &bench, &arguments.output)? {
             let words: Vec<_> = line.iter().map(|word| word.to_string_lossy()).collect();
-            println!("{}", words.join(" "));
+            mage_workspace::outln!("{}", words.join(" "));
         }
         return Ok(());
     }
@@ -104,7 +104,7 @@ fn run_measure(root: &Path, arguments: &Measure) -> anyhow::Result<()> {
         inputs: &written,
     };
     let output = measure::measure(&experiment, &bench, device, build, &arguments.output)?;
-    println!(
+    mage_workspace::outln!(
         "{}: written; `cargo xtask counters import` keeps what counts",
         output.display()
     );

@@ -54,9 +54,9 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
         Err(invalid) => return Ok(exit::invalid(invalid)),
     };
     match arguments.format {
-        Format::Table => print!("{}", diff.text()),
-        Format::Markdown => print!("{}", diff.markdown()),
-        Format::Json => print!("{}", diff.json()?),
+        Format::Table => mage_workspace::out!("{}", diff.text()),
+        Format::Markdown => mage_workspace::out!("{}", diff.markdown()),
+        Format::Json => mage_workspace::out!("{}", diff.json()?),
     }
     let (code, cases) = match arguments.fail_on.outcome(&diff) {
         Outcome::Met => return Ok(ExitCode::SUCCESS),

@@ -37,14 +37,14 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
     ];
     for (what, finding) in &findings {
         match finding {
-            Ok(found) => println!("ok       {what}: {found}"),
-            Err(mend) => println!(
+            Ok(found) => mage_workspace::outln!("ok       {what}: {found}"),
+            Err(mend) => mage_workspace::outln!(
                 "missing  {what}: {}",
                 mend.trim_end().replace('\n', "\n         ")
             ),
         }
     }
-    println!(
+    mage_workspace::outln!(
         "replaying needs none of these; measuring needs device, nsys and python; `cargo xtask kernels` needs the device compiler; ncu and hardware counters are for `cargo xtask counters` and `cargo xtask reproduce --counters`"
     );
     Ok(())

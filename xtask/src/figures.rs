@@ -2,6 +2,7 @@
 
 use crate::{pages, readme};
 use clap::Args;
+use mage_evidence::Invalid;
 use mage_plot::Output;
 use std::path::Path;
 
@@ -17,14 +18,19 @@ pub struct Arguments {
 
 /// Draws or checks.
 pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
+    let known = mage_workspace::namespaces(root)?;
     let namespaces = match &arguments.experiment {
-        Some(namespace) => vec![namespace.clone()],
-        None => mage_workspace::namespaces(root)?,
+        Some(namespace) if known.contains(namespace) => vec![namespace.clone()],
+        Some(unknown) => {
+            let expected = format!("one of {}", known.join(", "));
+            return Err(Invalid::new("--experiment", format!("{unknown:?}"), expected).into());
+        }
+        None => known,
     };
     let verb = if arguments.check { "proved" } else { "drawn" };
     for name in &namespaces {
         let files = namespace(root, name, arguments.check)?;
-        println!("{name}: {files} files {verb}");
+        mage_workspace::outln!("{name}: {files} files {verb}");
     }
     if arguments.experiment.is_none() {
         site(root, arguments.check)?;

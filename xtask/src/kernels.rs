@@ -61,7 +61,7 @@ pub fn run(root: &Path, check: bool) -> Result<()> {
         Ok((rustc, compiler)) if compiler == lock.compiler => {
             let built = build(root, &rustc, &compiler)?;
             compare_files(&root.join(PTX), &built)?;
-            println!(
+            mage_workspace::outln!(
                 "{} objects rebuilt with {}, LLVM {}: each as committed, byte for byte",
                 VARIANTS.len(),
                 compiler.rustc,
@@ -78,10 +78,11 @@ pub fn run(root: &Path, check: bool) -> Result<()> {
                 ),
                 Err(tried) => tried,
             };
-            println!(
+            mage_workspace::outln!(
                 "Sources and objects have the hashes of {PTX}/{LOCK}. The objects were NOT rebuilt and \
                  compared: that takes {}, LLVM {}, with the source of `core`.\n{found}{INSTALL}",
-                lock.compiler.rustc, lock.compiler.llvm
+                lock.compiler.rustc,
+                lock.compiler.llvm
             );
         }
     }
@@ -427,7 +428,7 @@ fn write(directory: &Path, built: &Files) -> Result<()> {
         let path = directory.join(name);
         if std::fs::read(&path).ok().as_ref() != Some(content) {
             store::write_bytes(&path, content)?;
-            println!("{PTX}/{name}: written");
+            mage_workspace::outln!("{PTX}/{name}: written");
         }
     }
     for name in ptx_files(directory)? {
@@ -436,9 +437,9 @@ fn write(directory: &Path, built: &Files) -> Result<()> {
         }
         std::fs::remove_file(directory.join(&name))
             .with_context(|| format!("cannot remove {PTX}/{name}"))?;
-        println!("{PTX}/{name}: removed, no variant has it");
+        mage_workspace::outln!("{PTX}/{name}: removed, no variant has it");
     }
-    println!("{} objects are what the source gives", VARIANTS.len());
+    mage_workspace::outln!("{} objects are what the source gives", VARIANTS.len());
     Ok(())
 }
 

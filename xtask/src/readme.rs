@@ -29,7 +29,7 @@ pub fn run(root: &Path, check: bool) -> anyhow::Result<()> {
     if !check && spliced != text {
         store::write_bytes(&path, spliced.as_bytes())?;
     }
-    println!(
+    mage_workspace::outln!(
         "{FILE}: result table {}",
         if check { "proved" } else { "spliced" }
     );

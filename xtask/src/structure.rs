@@ -33,29 +33,31 @@ pub struct Arguments {
 
 /// Prints, writes or proves.
 pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
-    let experiment = Experiment::load(root, &arguments.experiment)?;
+    let experiment = Experiment::named(root, &arguments.experiment)?;
     let path = Experiment::path(root, &experiment.name);
     check_runnable(&experiment).map_err(|invalid| invalid.in_file(&path))?;
     if arguments.check {
         let proved = files::check(root, &experiment, arguments.all)?;
-        println!(
+        mage_workspace::outln!(
             "structure of {}: {} variants counted again, {} by the hash of their source; both files as committed",
-            experiment.name, proved.counted, proved.by_source
+            experiment.name,
+            proved.counted,
+            proved.by_source
         );
         return Ok(());
     }
     let report = files::report(root, &experiment, arguments.op)?;
     if arguments.write {
         for path in files::write(root, &report)? {
-            println!(
+            mage_workspace::outln!(
                 "{}: written",
                 path.strip_prefix(root).unwrap_or(&path).display()
             );
         }
     } else if arguments.json {
-        print!("{}", store::to_json(&report)?);
+        mage_workspace::out!("{}", store::to_json(&report)?);
     } else {
-        print!("{}", page::markdown(&report));
+        mage_workspace::out!("{}", page::markdown(&report));
     }
     Ok(())
 }

@@ -26,9 +26,9 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
         true => verify::verify_all(root)?,
         false => verify::verify(root, &arguments.namespaces)?,
     };
-    print!("{report}");
+    mage_workspace::out!("{report}");
     if known.is_empty() {
-        println!("no namespace has evidence or artifacts here");
+        mage_workspace::outln!("no namespace has evidence or artifacts here");
     }
     Ok(match report.is_valid() {
         true => ExitCode::SUCCESS,

@@ -154,6 +154,20 @@ impl Protocol {
 }
 
 impl Experiment {
+    /// [`Experiment::load`] for a name that stood behind `--experiment`.
+    ///
+    /// # Errors
+    /// As [`Experiment::load`]; an unknown name is refused as that flag's.
+    pub fn named(root: &Path, name: &str) -> Result<Self, StoreError> {
+        Self::load(root, name).map_err(|error| match error {
+            StoreError::Invalid(mut invalid) if invalid.file.is_none() => {
+                invalid.field = format!("--{}", invalid.field);
+                invalid.into()
+            }
+            error => error,
+        })
+    }
+
     /// Reads and checks `experiments/<name>.toml` below `root`.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The command line of `mage-export`.
 
 use clap::Parser;
+use mage_evidence::Invalid;
 use mage_evidence::experiment::check_name;
 
 /// Evidence JSON, with SHA-256 provenance, from the artifacts of a run and its captures.
@@ -22,9 +23,19 @@ pub struct Cli {
 pub fn main(cli: &Cli) -> anyhow::Result<()> {
     check_name(&cli.namespace).map_err(|e| e.under("--namespace"))?;
     let root = mage_workspace::find_root()?;
+    let known = crate::verify::namespaces(&root)?;
+    if !known.contains(&cli.namespace) {
+        return Err(Invalid::new(
+            "--namespace",
+            format!("{:?}", cli.namespace),
+            format!("one of {}", known.join(", ")),
+        )
+        .help("measure it first: cargo xtask reproduce")
+        .into());
+    }
     if cli.check {
         let report = crate::verify::verify(&root, std::slice::from_ref(&cli.namespace))?;
-        print!("{report}");
+        mage_workspace::out!("{report}");
         anyhow::ensure!(
             report.is_valid(),
             "{} findings in {}",
@@ -36,7 +47,7 @@ pub fn main(cli: &Cli) -> anyhow::Result<()> {
     let files = crate::evidence(&root, &cli.namespace)?;
     crate::write(&root, &files)?;
     for file in &files {
-        println!("written: {}", file.path.display());
+        mage_workspace::outln!("written: {}", file.path.display());
     }
     Ok(())
 }

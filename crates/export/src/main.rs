@@ -2,17 +2,17 @@
 
 use clap::Parser;
 use mage_export::cli;
+use mage_workspace::exit;
 use std::process::ExitCode;
-
-/// Evidence or artifacts that are not what they should be.
-const INVALID: u8 = 3;
 
 fn main() -> ExitCode {
     match cli::main(&cli::Cli::parse()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("mage-export: {error:#}");
-            ExitCode::from(INVALID)
+            // Evidence or artifacts are not what they should be, unless there are none of that name.
+            let usage = error.chain().any(exit::is_usage);
+            ExitCode::from(if usage { exit::USAGE } else { exit::NOTHING })
         }
     }
 }

@@ -47,9 +47,9 @@ pub struct Target {
 /// # Errors
 /// Bad inputs, a variant that does not compute this, and whatever the device or the worker reports.
 pub fn run(root: &Path, case: &Case, target: &Target) -> anyhow::Result<()> {
+    let variant = variant(case, target)?;
     let inputs = Inputs::read(&target.inputs, case.name, &case.dims)?;
     inputs.verify(&case.sha256)?;
-    let variant = variant(case, target)?;
     if target.pairs && (target.implementation != "rust" || !target.iterations.is_multiple_of(4)) {
         return Err(Invalid::new(
             "--pairs",
@@ -127,7 +127,7 @@ fn rust(
     gpu.synchronize()?;
     gpu.profiler_stop()?;
     let kernel = calls[0].variant().id;
-    println!("{}", answer(kernel, target.variant.as_deref()));
+    mage_workspace::outln!("{}", answer(kernel, target.variant.as_deref()));
     Ok(())
 }
 

@@ -9,10 +9,10 @@ use mage_evidence::experiment::{self, Case, Experiment, Protocol};
 use mage_evidence::operation::Operation;
 use mage_evidence::{Invalid, store};
 use mage_kernels::hard;
-use mage_kernels::launch::Gpu;
+use mage_kernels::launch::{Absent, Gpu};
 use mage_kernels::suite;
 use mage_kernels::variants::{self, Status, VARIANTS};
-use mage_workspace::NewDirectory;
+use mage_workspace::{NewDirectory, exit};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -250,23 +250,36 @@ pub fn main(cli: Cli) -> anyhow::Result<ExitCode> {
             let experiment = load(&root, &arguments.experiment)?;
             let files = inputs::write(&experiment, &arguments.output)?;
             let output = arguments.output.display();
-            println!("{files} files verified by SHA-256 and written to {output}");
+            mage_workspace::outln!("{files} files verified by SHA-256 and written to {output}");
             Ok(())
         }
         Verb::Capture(arguments) => capture_case(&root, arguments),
         Verb::Ladder(arguments) => climb(&root, arguments),
         Verb::Limits(arguments) => limits::run(&arguments.plan, arguments.warmup),
         Verb::Variants => {
-            print!("{}", variants_table());
+            mage_workspace::out!("{}", variants_table());
             Ok(())
         }
     }?;
     Ok(ExitCode::SUCCESS)
 }
 
+/// The exit code for what kept it from being done.
+pub fn exit_code(error: &anyhow::Error) -> u8 {
+    if error.is::<interrupt::Interrupted>() {
+        exit::INTERRUPTED
+    } else if error.chain().any(exit::is_usage) {
+        exit::USAGE
+    } else if error.is::<Absent>() {
+        exit::NOTHING
+    } else {
+        exit::FAILED
+    }
+}
+
 /// The experiment of this name, if this program can run it.
 pub(crate) fn load(root: &Path, name: &str) -> anyhow::Result<Experiment> {
-    let experiment = Experiment::load(root, name)?;
+    let experiment = Experiment::named(root, name)?;
     let path = Experiment::path(root, name);
     bench::check_runnable(&experiment).map_err(|invalid| invalid.in_file(&path))?;
     Ok(experiment)
@@ -294,7 +307,7 @@ fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
         true => run::resume(&plan, &mut bench)?,
         false => run::run(&plan, &mut bench)?,
     };
-    println!("samples and checks written to {}", output.display());
+    mage_workspace::outln!("samples and checks written to {}", output.display());
     Ok(())
 }
 
@@ -370,9 +383,9 @@ fn check_suites(root: &Path, arguments: CheckArguments) -> anyhow::Result<()> {
         }
         DeviceName::Cuda => check_on_gpu(root, &cases, &arguments)?,
     };
-    print!("{}", check::table(&rows));
+    mage_workspace::out!("{}", check::table(&rows));
     check::failures(&rows)?;
-    println!("{}", check::summary(&rows));
+    mage_workspace::outln!("{}", check::summary(&rows));
     Ok(())
 }
 
@@ -455,7 +468,7 @@ fn measure_errors(root: &Path, arguments: &ErrorsArguments) -> anyhow::Result<()
         }
     };
     let output = errors::run(&plan, &mut bench)?;
-    println!("errors written to {}", output.display());
+    mage_workspace::outln!("errors written to {}", output.display());
     Ok(())
 }
 
@@ -520,15 +533,20 @@ fn climb(root: &Path, arguments: LadderArguments) -> anyhow::Result<()> {
             })
         })
         .collect::<anyhow::Result<Vec<_>>>()?;
-    println!("{}", ladder::run(root, &targets, &arguments.inputs)?);
+    mage_workspace::outln!("{}", ladder::run(root, &targets, &arguments.inputs)?);
     Ok(())
 }
 
 /// The case of an operation.
-fn case(experiment: &Experiment, op: Operation) -> anyhow::Result<&Case> {
-    experiment.case(op).with_context(|| {
-        let name = &experiment.name;
-        format!("--op: found {op}, expected an operation of {name}")
+pub(crate) fn case(experiment: &Experiment, op: Operation) -> Result<&Case, Invalid> {
+    experiment.case(op).ok_or_else(|| {
+        let known: Vec<&str> = experiment
+            .operations
+            .iter()
+            .map(|c| c.name.name())
+            .collect();
+        let expected = format!("one of the experiment's: {}", known.join(", "));
+        Invalid::new("--op", op, expected)
     })
 }
 

@@ -20,7 +20,7 @@ pub fn write(experiment: &Experiment, output: &Path) -> anyhow::Result<usize> {
     for inputs in all {
         inputs.write(output)?;
         for (file, digest) in inputs.sha256() {
-            println!("{digest}  {}/{file}", inputs.operation);
+            mage_workspace::outln!("{digest}  {}/{file}", inputs.operation);
             files += 1;
         }
     }

@@ -4,9 +4,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Exit status of a run that was interrupted, as shells give it for SIGINT.
-pub const EXIT_STATUS: u8 = 130;
-
 /// The run was interrupted.
 #[derive(Debug, thiserror::Error)]
 #[error("interrupted")]
@@ -20,7 +17,7 @@ pub struct Interrupted;
 pub fn install() -> anyhow::Result<()> {
     ctrlc::set_handler(|| {
         if INTERRUPTED.swap(true, Ordering::SeqCst) {
-            std::process::exit(i32::from(EXIT_STATUS));
+            std::process::exit(i32::from(mage_workspace::exit::INTERRUPTED));
         }
         eprintln!("interrupted: ending after this step");
     })?;

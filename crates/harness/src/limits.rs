@@ -121,7 +121,7 @@ pub fn run(file: &Path, warmup: u32) -> anyhow::Result<()> {
         gpu.synchronize()?;
         gpu.profiler_stop()?;
     }
-    println!("{{}}");
+    mage_workspace::outln!("{{}}");
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! `mage-harness`: see the library.
 
 use clap::Parser;
-use mage_harness::{cli, interrupt};
+use mage_harness::cli;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -9,10 +9,7 @@ fn main() -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             eprintln!("mage-harness: {error:#}");
-            match error.downcast_ref::<interrupt::Interrupted>() {
-                Some(_) => ExitCode::from(interrupt::EXIT_STATUS),
-                None => ExitCode::FAILURE,
-            }
+            cli::exit_code(&error).into()
         }
     }
 }

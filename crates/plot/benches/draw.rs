@@ -1,5 +1,6 @@
 //! Time and memory to draw a namespace, beside the time that the same bars take from matplotlib:
 //! `cargo bench -p mage-plot [-- NAMESPACE]`.
+#![allow(clippy::print_stdout, reason = "what a benchmark is for")]
 
 use anyhow::{Context, Result};
 use mage_plot::{draw, values};

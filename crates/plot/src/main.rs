@@ -2,6 +2,8 @@
 
 use anyhow::Result;
 use clap::Parser;
+use mage_evidence::Invalid;
+use mage_workspace::exit;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -28,7 +30,8 @@ fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("mage-plot: {error:#}");
-            ExitCode::FAILURE
+            let usage = error.chain().any(exit::is_usage);
+            ExitCode::from(if usage { exit::USAGE } else { exit::FAILED })
         }
     }
 }
@@ -39,15 +42,23 @@ fn run(arguments: &Arguments) -> Result<()> {
         None => mage_workspace::find_root()?,
     };
     let namespace = &arguments.namespace;
+    let known = mage_workspace::namespaces(&root)?;
+    if !known.contains(namespace) {
+        let found = format!("{namespace:?}");
+        let expected = format!("one of {}", known.join(", "));
+        return Err(Invalid::new("--namespace", found, expected)
+            .help("mage-export makes evidence from artifacts")
+            .into());
+    }
     if arguments.json {
         let values = mage_plot::values(&root, namespace)?;
-        println!("{}", serde_json::to_string_pretty(&values)?);
+        mage_workspace::outln!("{}", serde_json::to_string_pretty(&values)?);
         return Ok(());
     }
     let outputs = mage_plot::draw(&root, namespace)?;
     if arguments.check {
         mage_plot::check(&root, &outputs)?;
-        println!(
+        mage_workspace::outln!(
             "{namespace}: {} files are what the evidence gives",
             outputs.len()
         );
@@ -55,7 +66,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     }
     mage_plot::write(&root, &outputs)?;
     for output in &outputs {
-        println!("{}", output.path.display());
+        mage_workspace::outln!("{}", output.path.display());
     }
     Ok(())
 }

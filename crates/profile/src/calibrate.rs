@@ -64,7 +64,7 @@ pub fn measure(
     tell: &mut dyn FnMut(&str),
 ) -> Result<PathBuf, Error> {
     let root = &options.root;
-    let experiment = Experiment::load(root, &options.experiment)?;
+    let experiment = Experiment::named(root, &options.experiment)?;
     for (flag, found, least) in [
         ("--processes", options.processes, MIN_PROCESSES),
         ("--cycles", options.cycles, MIN_CYCLES),

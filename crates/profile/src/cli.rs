@@ -14,20 +14,13 @@ use mage_evidence::artifact::Build;
 use mage_evidence::ladder::raw::Capture as LadderCapture;
 use mage_evidence::operation::Operation;
 use mage_evidence::{stats, store};
+use mage_workspace::exit::{self, FAILED, INTERRUPTED, NOTHING, USAGE};
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
-
-/// Exit status of a run that failed.
-pub const FAILED: u8 = 1;
-/// Exit status for a report that cannot be believed.
-pub const INVALID: u8 = 3;
-/// Exit status of an interrupted run.
-pub const INTERRUPTED: u8 = 130;
 
 /// Kernel time under Nsight Systems, hardware counters under Nsight Compute.
 #[derive(Debug, Parser)]
@@ -214,7 +207,7 @@ struct ImportArguments {
     json: bool,
 }
 
-/// Does what the command line says; the exit status is 0, or what the constants here say.
+/// Does what the command line says; the exit status is 0, or one of [`mage_workspace::exit`].
 pub fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Run(arguments) => run_command(*arguments),
@@ -225,7 +218,7 @@ pub fn main() -> ExitCode {
         Command::Import(arguments) => import_command(&arguments),
         Command::Find { nsys } => match crate::find::find(nsys.as_deref()) {
             Ok(nsys) => print(&format!("{nsys}\n")),
-            Err(error) => fail(&error, FAILED),
+            Err(error) => fail(&error, NOTHING),
         },
     }
 }
@@ -235,12 +228,10 @@ fn fail(error: &dyn std::fmt::Display, code: u8) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Prints to standard output; a reader that went away is no failure.
+/// Prints to standard output.
 fn print(text: &str) -> ExitCode {
-    match std::io::stdout().write_all(text.as_bytes()) {
-        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => fail(&error, FAILED),
-        _ => ExitCode::SUCCESS,
-    }
+    mage_workspace::out!("{text}");
+    ExitCode::SUCCESS
 }
 
 fn run_command(arguments: RunArguments) -> ExitCode {
@@ -263,10 +254,18 @@ fn until_stopped(go: impl FnOnce(&AtomicBool) -> anyhow::Result<String>) -> Exit
     }
     match go(&stop) {
         Ok(text) => print(&text),
-        Err(error) => match error.downcast_ref::<Error>() {
-            Some(Error::Interrupted) => fail(&error, INTERRUPTED),
-            _ => fail(&error, FAILED),
-        },
+        Err(error) => fail(&error, exit_code(&error)),
+    }
+}
+
+/// The exit code for what kept a run from being done.
+fn exit_code(error: &anyhow::Error) -> u8 {
+    match error.downcast_ref::<Error>() {
+        Some(Error::Interrupted) => INTERRUPTED,
+        Some(Error::NotFound(_) | Error::NotAvailable(_)) => NOTHING,
+        Some(Error::Invalid(invalid)) if exit::is_usage(invalid) => USAGE,
+        Some(Error::Store(store)) if exit::is_usage(store) => USAGE,
+        _ => FAILED,
     }
 }
 
@@ -601,7 +600,7 @@ fn import_command(arguments: &ImportArguments) -> ExitCode {
     };
     match read() {
         Ok(text) => print(&text),
-        Err(invalid) => fail(&invalid, INVALID),
+        Err(invalid) => fail(&invalid, NOTHING),
     }
 }
 

@@ -154,7 +154,7 @@ struct Plan<'a> {
 impl<'a> Plan<'a> {
     fn new(options: &'a Options) -> Result<Self, Error> {
         let root = &options.root;
-        let experiment = Experiment::load(root, &options.experiment)?;
+        let experiment = Experiment::named(root, &options.experiment)?;
         let asked = options.captures.map(|captures| Ladder { captures });
         let Some(ladder) = asked.or(experiment.ladder) else {
             return Err(

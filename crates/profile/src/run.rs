@@ -320,7 +320,7 @@ impl Step {
 impl<'a> Plan<'a> {
     fn new(options: &'a Options) -> Result<Self, Error> {
         let root = &options.root;
-        let experiment = Experiment::load(root, &options.experiment)?;
+        let experiment = Experiment::named(root, &options.experiment)?;
         let mut protocol = experiment.protocol;
         protocol.captures = options.captures.unwrap_or(protocol.captures);
         protocol.capture_iterations = options.iterations.unwrap_or(protocol.capture_iterations);

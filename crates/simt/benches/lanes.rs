@@ -2,6 +2,7 @@
 //! the default dims, on all cores. Names of variants as arguments select some.
 //!
 //! `cargo bench -p mage-simt [-- layer_norm_warp]`
+#![allow(clippy::print_stdout, reason = "what a benchmark is for")]
 
 use mage_kernels::inputs::SEED;
 use mage_kernels::suite::default_case;

@@ -51,7 +51,7 @@ pub fn measure(
     };
     programs::build(root)?;
     let python = python::prepare(root, arguments.python.as_deref())?;
-    println!(
+    mage_workspace::outln!(
         "measuring {} on {} into {namespace}",
         experiment.name,
         gpu.name()?
@@ -133,9 +133,9 @@ pub fn measure(
     let drawn = figures::namespace(root, &namespace, false)?;
     figures::site(root, false)?;
     for file in &evidence {
-        println!("evidence: {}", file.path.display());
+        mage_workspace::outln!("evidence: {}", file.path.display());
     }
-    println!(
+    mage_workspace::outln!(
         "figures:  {drawn} files, see {}, docs/index.html",
         page(&namespace)
     );

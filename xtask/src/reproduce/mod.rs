@@ -6,6 +6,7 @@ mod replay;
 use crate::table::Rows;
 use anyhow::bail;
 use clap::Args;
+use mage_evidence::Invalid;
 use mage_evidence::experiment::{self, Experiment};
 use mage_harness::bench::check_runnable;
 use mage_kernels::launch::{Absent, Gpu};
@@ -42,7 +43,7 @@ pub struct Arguments {
 
 /// Measures or replays, and prints the table.
 pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
-    let experiment = Experiment::load(root, &arguments.experiment)?;
+    let experiment = Experiment::named(root, &arguments.experiment)?;
     let path = Experiment::path(root, &experiment.name);
     check_runnable(&experiment).map_err(|invalid| invalid.in_file(&path))?;
     if let Some(namespace) = &arguments.namespace {
@@ -67,14 +68,22 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
                 .namespace
                 .clone()
                 .unwrap_or(experiment.name.clone());
-            println!("{reason}: replaying the committed evidence of {namespace}");
+            let known = mage_workspace::namespaces(root)?;
+            if arguments.namespace.is_some() && !known.contains(&namespace) {
+                let expected = format!("one of {}", known.join(", "));
+                let unknown = Invalid::new("--namespace", format!("{namespace:?}"), expected);
+                return Err(unknown
+                    .help(format!("{reason}: nothing can be measured"))
+                    .into());
+            }
+            mage_workspace::outln!("{reason}: replaying the committed evidence of {namespace}");
             let checks = replay::replay(root, &experiment, &namespace)?;
             (namespace, Some(checks))
         }
     };
-    print!("\n{}", Rows::read(root, &experiment, &namespace)?.text());
+    mage_workspace::out!("\n{}", Rows::read(root, &experiment, &namespace)?.text());
     if let Some(checks) = checks {
-        println!("times: committed evidence; kernels of this source: {checks}");
+        mage_workspace::outln!("times: committed evidence; kernels of this source: {checks}");
     }
     Ok(())
 }

@@ -16,9 +16,11 @@ pub fn replay(
     namespace: &str,
 ) -> anyhow::Result<cpu::Summary> {
     let files = mage_harness::inputs::verify(experiment)?;
-    println!("inputs:   {files} files generated, each with the SHA-256 that the experiment names");
+    mage_workspace::outln!(
+        "inputs:   {files} files generated, each with the SHA-256 that the experiment names"
+    );
     let checks = kernels()?;
-    println!("kernels:  {checks}");
+    mage_workspace::outln!("kernels:  {checks}");
     let artifacts = mage_export::Artifacts::read(root, namespace).with_context(|| {
         format!(
             "{namespace} has no whole set of artifacts here; measure it on a machine with a GPU"
@@ -27,13 +29,15 @@ pub fn replay(
     artifacts.measured_as(root, experiment)?;
     let evidence = artifacts.evidence()?;
     mage_export::check(root, &evidence)?;
-    println!(
+    mage_workspace::outln!(
         "evidence: {} files exported again from the artifacts, each as committed",
         evidence.len()
     );
     let drawn = figures::namespace(root, namespace, true)?;
     figures::site(root, true)?;
-    println!("figures:  {drawn} figures, tables and pages drawn again, each as committed");
+    mage_workspace::outln!(
+        "figures:  {drawn} figures, tables and pages drawn again, each as committed"
+    );
     Ok(checks)
 }
 

@@ -99,16 +99,12 @@ impl Comparison {
     /// two variants in another order in each; implementations are captured one by one.
     fn kernel_times(&self) -> String {
         let session = &self.session;
-        let named = self
-            .command
-            .iter()
-            .skip_while(|word| *word != "--experiment");
-        let named = named.skip(1).next().map(String::as_str).or_else(|| {
-            let glued = self.command.iter();
-            glued
-                .filter_map(|word| word.strip_prefix("--experiment="))
-                .next()
-        });
+        let words = self.command.windows(2);
+        let apart =
+            words.filter_map(|pair| (pair[0] == "--experiment").then_some(pair[1].as_str()));
+        let words = self.command.iter();
+        let glued = words.filter_map(|word| word.strip_prefix("--experiment="));
+        let named = apart.chain(glued).next();
         let experiment = named.unwrap_or("EXPERIMENT");
         let of = format!(
             "--experiment {experiment} --ops {} --captures 6 --inputs target/inputs",

@@ -82,6 +82,6 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
         sessions,
     };
     store::write_json(&arguments.output, &process)?;
-    println!("{}", arguments.output.display());
+    mage_workspace::outln!("{}", arguments.output.display());
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! `mage-harness ab`: the command line around a comparison.
 
 use super::{Arms, End, Measured, Plan, Side, measure};
-use crate::cli::load;
+use crate::cli::{case, load};
 use crate::monitor::{Monitor, NvmlMonitor};
 use crate::rust::Rust;
 use crate::{bench, host, interrupt, python, run, worker};
@@ -19,6 +19,7 @@ use mage_kernels::inputs::{Inputs, SEED};
 use mage_kernels::launch::Gpu;
 use mage_kernels::suite::default_case;
 use mage_kernels::variants;
+use mage_workspace::exit::{self, FAILED, NOTHING, USAGE};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -26,10 +27,6 @@ use std::time::{Duration, Instant};
 /// What the exit status means.
 pub const AFTER_HELP: &str = "Exit status: 0 the policy of --fail-on is met, 1 it is not, 2 wrong usage, 3 nothing was compared (no GPU, \
      a failed check, an error of the device), 130 interrupted.";
-
-const FAILED: u8 = 1;
-const USAGE: u8 = 2;
-const NOTHING: u8 = 3;
 
 /// What to compare, and how.
 #[derive(Debug, Args)]
@@ -117,6 +114,7 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<ExitCode> {
             Err(error) => Ok(told(&error, NOTHING)),
         },
         Err(error) if error.is::<interrupt::Interrupted>() => Err(error),
+        Err(error) if error.chain().any(exit::is_usage) => Ok(told(&error, USAGE)),
         Err(error) => Ok(told(&error, NOTHING)),
     }
 }
@@ -248,12 +246,7 @@ fn inputs(root: &Path, arguments: &Arguments) -> anyhow::Result<(Inputs, Toleran
         return Ok((case.inputs(SEED)?, case.tolerance()));
     };
     let experiment = load(root, name)?;
-    let case = experiment.case(arguments.op).with_context(|| {
-        format!(
-            "--op: found {}, expected an operation of {name}",
-            arguments.op
-        )
-    })?;
+    let case = case(&experiment, arguments.op)?;
     Ok((run::case_inputs(&experiment, case)?, experiment.tolerance))
 }
 
@@ -304,8 +297,8 @@ fn finish(arguments: &Arguments, comparison: &Comparison) -> anyhow::Result<Exit
         store::write_bytes(path, json.as_bytes())?;
     }
     match arguments.format {
-        Format::Table => print!("{}", comparison.text()?),
-        Format::Json => print!("{json}"),
+        Format::Table => mage_workspace::out!("{}", comparison.text()?),
+        Format::Json => mage_workspace::out!("{json}"),
     }
     let mut code = ExitCode::SUCCESS;
     for judged in comparison.judged()? {

@@ -219,7 +219,7 @@ struct Bench<'a> {
 impl<'a> Bench<'a> {
     fn new(options: &'a Options, stop: &'a AtomicBool) -> Result<Self, Error> {
         let root = &options.root;
-        let experiment = Experiment::load(root, &options.experiment)?;
+        let experiment = Experiment::named(root, &options.experiment)?;
         let mut protocol = experiment.protocol;
         protocol.warmup = options.warmup.unwrap_or(protocol.warmup);
         protocol.check().map_err(|mut invalid| {
