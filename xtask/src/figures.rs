@@ -40,14 +40,19 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
 
 /// Draws, or with `check` proves, everything that stands for one namespace; how many files that is.
 pub fn namespace(root: &Path, namespace: &str, check: bool) -> anyhow::Result<usize> {
+    // The namespace's page leads to these.
+    let pages = pages::run(root, namespace, check)?;
     let outputs = mage_plot::draw(root, namespace)?;
     write(root, &outputs, check)?;
-    Ok(outputs.len() + pages::run(root, namespace, check)?)
+    Ok(outputs.len() + pages)
 }
 
-/// Draws, or with `check` proves, what stands for all namespaces: the site's first page and the README's table.
+/// Draws, or with `check` proves, what stands for all namespaces: the site's first page, the HTML of its Markdown pages
+/// and the README's table.
 pub fn site(root: &Path, check: bool) -> anyhow::Result<()> {
-    let outputs = mage_plot::index(root, &mage_workspace::namespaces(root)?)?;
+    let namespaces = mage_workspace::namespaces(root)?;
+    let mut outputs = mage_plot::index(root, &namespaces)?;
+    outputs.extend(mage_plot::articles(root, &namespaces)?);
     write(root, &outputs, check)?;
     readme::run(root, check)
 }
@@ -80,6 +85,13 @@ mod tests {
         assert!(root.join("docs/ladder/limit-001.md").is_file());
         site(root, false).unwrap();
         site(root, true).unwrap();
+        let ladder = std::fs::read_to_string(root.join("docs/ladder/limit-001.html")).unwrap();
+        for part in [
+            "../experiments/limit-001/index.html",
+            "../assets/figures/limit-001/ladder-matmul.svg",
+        ] {
+            assert!(ladder.contains(part), "{part}");
+        }
         let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
         for row in [
             "| operation | implementation | kernel time | span | launches | kernel time from mage-002 | target | place | limit |",

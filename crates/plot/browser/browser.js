@@ -1,16 +1,20 @@
 // The browser, the pages and how they are opened.
 
 import { chromium } from "playwright-core";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
-/** The site, as it is committed. */
-export const site = fileURLToPath(new URL("../../../docs/", import.meta.url));
+/** The site, as it is committed; MAGE_SITE names another, with a slash at its end. */
+export const site = process.env.MAGE_SITE ?? fileURLToPath(new URL("../../../docs/", import.meta.url));
+
+/** Directories of the site whose pages stand beside those of the namespaces. */
+const beside = ["calibration", "claims", "counters", "errors", "ladder", "structure"].filter((kind) => existsSync(site + kind));
 
 /** Every page of the site. */
 export const pages = [
   "index.html",
   ...readdirSync(`${site}experiments`).sort().map((namespace) => `experiments/${namespace}/index.html`),
+  ...beside.flatMap((kind) => readdirSync(site + kind).filter((name) => name.endsWith(".html")).map((name) => `${kind}/${name}`)),
 ];
 
 export const address = (path) => pathToFileURL(site + path).href;

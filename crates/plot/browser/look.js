@@ -11,7 +11,7 @@ for (const path of pages) {
   for (const [device, viewport] of Object.entries(viewports)) {
     for (const colorScheme of ["light", "dark"]) {
       const { page, context } = await open(browser, path, { viewport, colorScheme });
-      const name = path.replace("experiments/", "").replace(/\/?index\.html/, "") || "index";
+      const name = path.replace("experiments/", "").replace(/\/?index\.html/, "").replace(/\.html$/, "").replace("/", "-") || "index";
       await page.screenshot({ path: `${out}${name}.${device}.${colorScheme}.png`, fullPage: true });
       await context.close();
     }

@@ -2,11 +2,12 @@
 //! published values, the claims, the counts and the spec's words. Checked here, before anything is drawn.
 
 use crate::font::Fonts;
+use crate::page::related::{self, Related};
 use crate::palette::{self, Swatch};
 use crate::words;
 use anyhow::Result;
 use mage_evidence::Invalid;
-use mage_evidence::claims::{Claims, Verdicts, judge};
+use mage_evidence::claims::{By, Claims, Verdicts, judge};
 use mage_evidence::counters::{self, Counters};
 use mage_evidence::counts::Counts;
 use mage_evidence::diff::{Diff, Side, diff};
@@ -51,6 +52,8 @@ pub struct Data {
     pub ladder: Option<Ladder>,
     /// Hardware counters, where the namespace has them.
     pub counters: Option<Counters>,
+    /// The site's other pages about it, where they are there.
+    pub related: Vec<Related>,
     /// The evidence's files.
     pub files: Vec<EvidenceFile>,
     /// Implementations in the order in which they are shown.
@@ -133,6 +136,7 @@ impl Data {
         let counts = Counts::read(root, &name)?;
         let sides = (there.as_ref().ok(), here.as_ref());
         let claims = judged(root, &experiment, sides, counts.as_ref().ok())?;
+        let goals = claims.as_ref().is_ok_and(|v| v.by == By::Goal);
         Ok(Self {
             namespace: namespace.to_string(),
             experiment,
@@ -146,6 +150,7 @@ impl Data {
             ladder: evidence.ladder,
             counters: read_counters(root, namespace)?,
             counts,
+            related: related::of(root, namespace, &name, goals),
             files: files(root, namespace)?,
             series,
         })

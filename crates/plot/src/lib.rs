@@ -27,6 +27,7 @@ use crate::figures::Figure;
 use crate::font::Fonts;
 use crate::palette::Theme;
 use anyhow::{Context, Result, bail};
+use mage_evidence::store;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -56,6 +57,9 @@ pub fn draw(root: &Path, namespace: &str) -> Result<Vec<Output>> {
         sizes.push(size);
     }
     let page = page::Page::new(&data, &figures, &sizes, &left_out);
+    for (files, _) in files_of_all(&figures::ladders(&data), &fonts, &directory)? {
+        outputs.extend(files);
+    }
     let directory = page_directory(namespace);
     outputs.push(Output::new(directory.join("index.html"), page.html()));
     outputs.push(Output::new(directory.join("index.md"), page.markdown()));
@@ -81,6 +85,35 @@ pub fn index(root: &Path, namespaces: &[String]) -> Result<Vec<Output>> {
         Output::new(PathBuf::from("docs/index.html"), index.html()),
         Output::new(PathBuf::from("docs/index.md"), index.markdown()),
     ])
+}
+
+/// The committed pages that are Markdown (claims, counters, structure, ladders, errors, calibrations) as pages of the
+/// site, with the ladders' figures. Each leads to the pages of the namespaces that it is about, as they do to it.
+///
+/// # Errors
+/// As [`draw`], and Markdown that cannot be read.
+pub fn articles(root: &Path, namespaces: &[String]) -> Result<Vec<Output>> {
+    let fonts = Fonts::new()?;
+    let all = namespaces
+        .iter()
+        .map(|namespace| Data::read(root, namespace, &fonts))
+        .collect::<Result<Vec<_>>>()?;
+    let mut outputs = Vec::new();
+    for (kind, _) in page::related::KINDS {
+        let directory = Path::new("docs").join(kind);
+        let stems = page::related::stems(&root.join(&directory));
+        for stem in &stems {
+            let source = directory.join(format!("{stem}.md"));
+            let about: Vec<&Data> = all
+                .iter()
+                .filter(|data| data.related.iter().any(|page| page.markdown() == source))
+                .collect();
+            let text = store::read_text(&root.join(&source))?;
+            let html = page::of_markdown(&text, &source, &about, &fonts);
+            outputs.push(Output::new(directory.join(format!("{stem}.html")), html));
+        }
+    }
+    Ok(outputs)
 }
 
 /// Sizes of a figure's desktop and phone drawing.

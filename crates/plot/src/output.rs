@@ -72,10 +72,11 @@ pub fn check(root: &Path, outputs: &[Output]) -> Result<()> {
     )
 }
 
-/// Files in the directories of `outputs` that are none of them. Hidden files are not ours, nor are others
-/// directly in the site's directory.
+/// Files in the directories of `outputs` that are none of them, among those with an ending that an output there has.
+/// Hidden files are not ours, nor are others directly in the site's directory.
 fn stale(root: &Path, outputs: &[Output]) -> Result<Vec<PathBuf>> {
     let known: BTreeSet<&Path> = outputs.iter().map(|o| o.path.as_path()).collect();
+    let kinds: BTreeSet<_> = known.iter().map(|p| (p.parent(), p.extension())).collect();
     let mut directories: BTreeSet<&Path> = known.iter().filter_map(|path| path.parent()).collect();
     directories.remove(Path::new("docs"));
     let mut found = Vec::new();
@@ -90,7 +91,8 @@ fn stale(root: &Path, outputs: &[Output]) -> Result<Vec<PathBuf>> {
             let entry = entry.map_err(store::io_error("list", &full))?;
             let path = directory.join(entry.file_name());
             let hidden = entry.file_name().to_string_lossy().starts_with('.');
-            if !hidden && entry.path().is_file() && !known.contains(path.as_path()) {
+            let ours = kinds.contains(&(path.parent(), path.extension()));
+            if ours && !hidden && entry.path().is_file() && !known.contains(path.as_path()) {
                 found.push(path);
             }
         }

@@ -8,6 +8,7 @@ mod six;
 mod support;
 
 use indexmap::IndexMap;
+use mage_evidence::operation::Operation;
 use mage_evidence::published::Values;
 use mage_plot::chart::frame::Frame;
 use mage_plot::chart::ladder::{self, Ladder};
@@ -185,6 +186,46 @@ fn six_implementations_of_which_some_are_unavailable() {
     assert_eq!(values["unavailable"][0]["implementation"], "Triton (tuned)");
     assert_eq!(values["unavailable"][1]["operations"][3], "triangle");
     assert_eq!(values["unavailable"][1]["reason"], six::NO_ROUTINE);
+}
+
+/// Of dozens of variants the figure of a namespace shows the way to the measured one; the ladder's page shows all.
+#[test]
+fn a_ladder_of_dozens_of_variants() {
+    let root = six::root();
+    let fonts = Fonts::new().unwrap();
+    let data = Data::read(root.path(), "mage-002", &fonts).unwrap();
+    let measured = data.ladder.as_ref().unwrap();
+    let steps = |op: Operation| &measured.operation(op).unwrap().steps;
+    let all: usize = measured.operations.iter().map(|op| op.steps.len()).sum();
+    assert!(all > 100, "{all}");
+
+    let figure = figures::all(&data).0;
+    let figure = figure.iter().find(|f| f.name() == "kernel-ladder").unwrap();
+    assert_eq!(figure.table.rows.len(), all, "the table has every variant");
+    let words: String = figure.frame.notes.iter().map(|n| n.text.as_str()).collect();
+    assert!(words.contains(&format!("of {all} variants")), "{words}");
+    let told = &figure.frame.alternative;
+    // The measured variant, where it was made from, and its twin; not what was tried beside it.
+    for shown in ["matmul_split", "tiled_matmul", "copy_full"] {
+        assert!(told.contains(shown), "{shown}: {told}");
+    }
+    assert!(
+        !told.contains("matmul_tall") && !told.contains("_registers_07"),
+        "{told}"
+    );
+
+    let each = figures::ladders(&data);
+    assert_eq!(each.len(), measured.operations.len());
+    for (figure, op) in each.iter().zip(&measured.operations) {
+        assert_eq!(figure.table.rows.len(), op.steps.len());
+        for step in steps(op.operation) {
+            assert!(figure.frame.alternative.contains(&step.variant.id));
+        }
+        for layout in [Layout::Desktop, Layout::Phone] {
+            let svg = figure.svg(&fonts, layout, Theme::Light);
+            look::assert_readable(&svg.text, &format!("{} {layout:?}", figure.name()));
+        }
+    }
 }
 
 /// What runs nothing at all has no bar and is named all the same.

@@ -3,7 +3,7 @@
 
 mod support;
 
-use mage_plot::{check, draw, index, write};
+use mage_plot::{articles, check, draw, index, write};
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 use support::Root;
@@ -144,6 +144,76 @@ fn pages_refer_only_to_files_that_are_drawn() {
             assert!(page.with_file_name(&address).exists(), "{address}");
         }
     }
+}
+
+/// Pages that are committed as Markdown are pages of the site; links lead both ways, and a ladder has its figures.
+#[test]
+fn pages_beside_a_namespace_are_html_and_linked_both_ways() {
+    let root = Root::with_everything();
+    let at = |path: &str| root.path().join(path);
+    let words = "# A title\n\nWords, and [more](mage-002.md).\n\n## Matrix multiplication, 1024 x 1024 x 1024\n";
+    for page in [
+        "claims/mage-002",
+        "ladder/mage-002",
+        "structure/mage-002",
+        "calibration/h200",
+    ] {
+        let path = at(&format!("docs/{page}.md"));
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, words).unwrap();
+    }
+    let namespaces = ["mage-001", NAMESPACE].map(str::to_string);
+    for namespace in &namespaces {
+        write(root.path(), &draw(root.path(), namespace).unwrap()).unwrap();
+    }
+    let all = || {
+        let mut all = index(root.path(), &namespaces).unwrap();
+        all.extend(articles(root.path(), &namespaces).unwrap());
+        all
+    };
+    write(root.path(), &all()).unwrap();
+    check(root.path(), &all()).unwrap();
+
+    let text = |path: &str| std::fs::read_to_string(at(path)).unwrap();
+    let page = "docs/experiments/mage-002/index.html";
+    for (kind, stem) in [
+        ("claims", NAMESPACE),
+        ("ladder", NAMESPACE),
+        ("structure", NAMESPACE),
+        ("calibration", "h200"),
+    ] {
+        let address = format!("href=\"../../{kind}/{stem}.html\"");
+        assert!(text(page).contains(&address), "{address}");
+        assert!(
+            text("docs/index.html").contains(&format!("href=\"{kind}/{stem}.html\"")),
+            "{kind}"
+        );
+        let article = text(&format!("docs/{kind}/{stem}.html"));
+        for back in ["../index.html", "../experiments/mage-002/index.html"] {
+            assert!(
+                article.contains(&format!("href=\"{back}\"")),
+                "{kind}: {back}"
+            );
+        }
+        let file = at(&format!("docs/{kind}/{stem}.html"));
+        for address in addresses(&article) {
+            // In this test all are named alike.
+            if address != "mage-002.html" {
+                assert!(file.with_file_name(&address).exists(), "{kind}: {address}");
+            }
+        }
+        let figure = article.contains("../assets/figures/mage-002/ladder-matmul.svg");
+        assert_eq!(figure, kind == "ladder", "{kind}");
+    }
+    // Of another namespace, and of none.
+    assert!(!text("docs/experiments/mage-001/index.html").contains("claims/"));
+    assert!(text("docs/calibration/h200.html").contains("experiments/mage-001/index.html"));
+    assert!(!text("docs/claims/mage-002.html").contains("experiments/mage-001/index.html"));
+
+    std::fs::write(at("docs/claims/kept.json"), "someone's own").unwrap();
+    std::fs::write(at("docs/claims/old.html"), "stale").unwrap();
+    let error = check(root.path(), &all()).unwrap_err().to_string();
+    assert!(error.starts_with("docs/claims/old.html: stale"), "{error}");
 }
 
 #[test]

@@ -43,7 +43,16 @@ fn pictures(root: &Root, what: &str) {
         )
         .unwrap();
     }
+    if let Some(ladder) = &data.ladder {
+        let page = kept.join("docs/ladder/mage-002.md");
+        mage_evidence::store::write_bytes(&page, ladder.markdown().as_bytes()).unwrap();
+    }
     mage_plot::write(&kept, &mage_plot::draw(&kept, "mage-002").unwrap()).unwrap();
+    // And the site, for `MAGE_SITE=.../docs/ npm run look`.
+    let namespaces = ["mage-002".to_string()];
+    let mut site = mage_plot::index(&kept, &namespaces).unwrap();
+    site.extend(mage_plot::articles(&kept, &namespaces).unwrap());
+    mage_plot::write(&kept, &site).unwrap();
 }
 
 #[test]

@@ -8,7 +8,9 @@ use crate::data::Data;
 use crate::number;
 use crate::palette::{self, Swatch, Texture};
 use crate::table::{Cell, Column, Table};
+use crate::words;
 use mage_evidence::ladder::{self, Change, OperationLadder, Status};
+use mage_evidence::operation::Operation;
 
 pub(super) const NAME: &str = "kernel-ladder";
 pub(super) const TITLE: &str = "The ladder of kernels";
@@ -21,9 +23,86 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             Some(_) => "the namespace has no ladder of kernel variants".to_string(),
         }
     })?;
-    let sections = measured.operations.iter().map(section);
+    let all: usize = measured.operations.iter().map(|op| op.steps.len()).sum();
+    let whole = all <= MOST;
+    let shown: Vec<Shown<'_>> = measured
+        .operations
+        .iter()
+        .map(|op| {
+            (
+                op,
+                if whole {
+                    op.steps.iter().collect()
+                } else {
+                    way(op)
+                },
+            )
+        })
+        .collect();
+    let mut notes = notes(measured, &shown);
+    if !whole {
+        let steps: usize = shown.iter().map(|(_, steps)| steps.len()).sum();
+        let text = format!(
+            "{steps} of {all} variants: the way from the first to the one that the experiment measures, and the twins \
+             that are its limits. All of them are in the table and on the ladder’s own page.",
+        );
+        notes.insert(0, Note::new(text));
+    }
+    Ok(figure(
+        data,
+        measured,
+        NAME,
+        TITLE.to_string(),
+        &shown,
+        notes,
+    ))
+}
+
+/// More variants than this are not shown in one figure.
+const MOST: usize = 24;
+
+/// An operation and its variants that are shown.
+type Shown<'a> = (&'a OperationLadder, Vec<&'a ladder::Step>);
+
+/// Every variant of one operation.
+pub(super) fn of_one(data: &Data, measured: &ladder::Ladder, op: &OperationLadder) -> Figure {
+    let name = match op.operation {
+        Operation::Matmul => "ladder-matmul",
+        Operation::Gelu => "ladder-gelu",
+        Operation::LayerNorm => "ladder-layernorm",
+        Operation::Triangle => "ladder-triangle",
+        Operation::Neighbor => "ladder-neighbor",
+    };
+    let shown = [(op, op.steps.iter().collect())];
+    let notes = notes(measured, &shown);
+    let title = format!("{}: every variant", op.operation.label());
+    figure(data, measured, name, title, &shown, notes)
+}
+
+/// From the first variant to the measured one, each from the one before; and the twins that are its limits.
+fn way(op: &OperationLadder) -> Vec<&ladder::Step> {
+    let mut way: Vec<&ladder::Step> = Vec::new();
+    let mut next = op.step(&op.variant);
+    for limit in next.iter().flat_map(|step| &step.limits) {
+        way.extend(op.step(&limit.twin));
+    }
+    while let Some(step) = next {
+        way.push(step);
+        next = step.variant.parent.as_ref().and_then(|id| op.step(id));
+    }
+    let place = |step: &ladder::Step| {
+        op.steps
+            .iter()
+            .position(|s| s.variant.id == step.variant.id)
+    };
+    way.sort_by_key(|step| place(step));
+    way.dedup_by_key(|step| &step.variant.id);
+    way
+}
+
+fn notes(measured: &ladder::Ladder, shown: &[Shown<'_>]) -> Vec<Note> {
     let statuses = || {
-        let steps = measured.operations.iter().flat_map(|op| &op.steps);
+        let steps = shown.iter().flat_map(|(_, steps)| steps);
         steps.map(|step| step.variant.status)
     };
     let mut notes: Vec<Note> = [
@@ -39,12 +118,16 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
     .filter(|(status, _)| statuses().any(|s| s == *status))
     .map(|(status, text)| Note::marked(Mark::Bar(swatch(status)), text))
     .collect();
+    let scale = match shown {
+        [_] => "The scale is from zero.",
+        _ => "Each operation has its own scale, from zero.",
+    };
     notes.push(Note::new(format!(
-        "Mean of {} of {} each; all variants of an operation run in one process, in an order that rotates. Each operation has its own scale, from zero. Shorter is better; what the experiment measures is in bold.",
+        "Mean of {} of {} each; all variants of an operation run in one process, in an order that rotates. In parentheses the change from the variant that it was made from. {scale} Shorter is better; what the experiment measures is in bold.",
         number::plural(measured.captures.into(), "capture", "captures"),
         number::plural(measured.iterations.into(), "call", "calls"),
     )));
-    for left in measured.operations.iter().flat_map(|op| &op.left_out) {
+    for left in shown.iter().flat_map(|(op, _)| &op.left_out) {
         let text = format!("{} was not called: {}.", left.id, left.reason);
         notes.push(Note::new(text));
     }
@@ -52,26 +135,38 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
         let text = "Range of the captures, not a confidence interval.";
         notes.push(Note::marked(Mark::Whisker, text));
     }
-    Ok(Figure {
+    notes
+}
+
+fn figure(
+    data: &Data,
+    measured: &ladder::Ladder,
+    name: &'static str,
+    title: String,
+    shown: &[Shown<'_>],
+    notes: Vec<Note>,
+) -> Figure {
+    let of: Vec<&OperationLadder> = shown.iter().map(|(op, _)| *op).collect();
+    Figure {
         label: "Ladder",
         evidence: evidence(data, &[ladder::FILE]),
         frame: Frame {
-            name: NAME,
-            title: TITLE.to_string(),
+            name,
+            title,
             subtitle: format!(
                 "Kernel time of one call in microseconds, variant by variant, {}",
                 measured.gpu.replace(' ', "\u{a0}")
             ),
             notes,
             source: source(data, &[ladder::FILE]),
-            alternative: alternative(measured),
+            alternative: alternative(shown),
         },
-        table: table(measured),
+        table: table(&measured.gpu, &of),
         plotted: None,
         chart: Box::new(Ladder {
-            sections: sections.collect(),
+            sections: shown.iter().map(section).collect(),
         }),
-    })
+    }
 }
 
 fn swatch(status: Status) -> Swatch {
@@ -90,7 +185,7 @@ fn swatch(status: Status) -> Swatch {
     Swatch { texture, ..solid }
 }
 
-fn section(op: &OperationLadder) -> Section {
+fn section((op, steps): &Shown<'_>) -> Section {
     let names = op.operation.dim_names().iter();
     let dims: Vec<String> = names
         .zip(&op.dims)
@@ -99,17 +194,21 @@ fn section(op: &OperationLadder) -> Section {
     Section {
         title: op.operation.label().to_string(),
         note: dims.join(", "),
-        steps: op.steps.iter().map(|s| step(op, s)).collect(),
+        steps: steps.iter().map(|s| step(op, s)).collect(),
     }
 }
 
 fn step(op: &OperationLadder, step: &ladder::Step) -> Step {
     let v = &step.variant;
     let changed = v.changed.trim();
-    let detail = match &v.parent {
+    let mut detail = match &v.parent {
         Some(parent) => format!("From {parent}: {changed}"),
         None => changed.to_string(),
     };
+    if let Some(cause) = step.failed.as_ref().or(step.cause.as_ref()) {
+        let cause = words::beginning(cause.trim_end_matches('.'), 160);
+        detail = format!("{detail} Not kept: {cause}.");
+    }
     let shown = match (&step.kernel_time, &step.to_parent) {
         (Some(time), Some(change)) => format!(
             "{} ({})",
@@ -134,9 +233,9 @@ fn step(op: &OperationLadder, step: &ladder::Step) -> Step {
     }
 }
 
-fn alternative(measured: &ladder::Ladder) -> String {
-    let sentences = measured.operations.iter().map(|op| {
-        let steps = op.steps.iter().map(|step| {
+fn alternative(shown: &[Shown<'_>]) -> String {
+    let sentences = shown.iter().map(|(op, steps)| {
+        let steps = steps.iter().map(|step| {
             let v = &step.variant;
             match &step.kernel_time {
                 Some(time) => format!(
@@ -161,9 +260,9 @@ fn verdict(change: &Change) -> String {
     }
 }
 
-fn table(measured: &ladder::Ladder) -> Table {
+fn table(gpu: &str, operations: &[&OperationLadder]) -> Table {
     let mut rows = Vec::new();
-    for op in &measured.operations {
+    for op in operations {
         for step in &op.steps {
             let v = &step.variant;
             let time = step.kernel_time.as_ref();
@@ -188,7 +287,7 @@ fn table(measured: &ladder::Ladder) -> Table {
         }
     }
     Table {
-        caption: format!("Kernel time of every variant on {}", measured.gpu),
+        caption: format!("Kernel time of every variant on {gpu}"),
         columns: vec![
             Column::text("Operation"),
             Column::text("Variant"),

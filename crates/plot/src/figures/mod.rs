@@ -87,6 +87,19 @@ const ALL: [(&str, &str, Drawing); 10] = [
     (reads::NAME, reads::TITLE, reads::draw),
 ];
 
+/// One figure an operation of the ladder, with every variant, for the ladder's own page; none without a ladder.
+pub fn ladders(data: &Data) -> Vec<Figure> {
+    let measured = data.ladder.iter();
+    measured
+        .flat_map(|ladder| {
+            ladder
+                .operations
+                .iter()
+                .map(|op| ladder::of_one(data, ladder, op))
+        })
+        .collect()
+}
+
 /// Every figure of a namespace, and those that it does not have.
 pub fn all(data: &Data) -> (Vec<Figure>, Vec<LeftOut>) {
     let mut figures = Vec::new();

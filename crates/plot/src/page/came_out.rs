@@ -96,7 +96,7 @@ fn moved(diff: &Diff, baseline: &str) -> String {
     }
     let others = match (parts.is_empty(), rest.is_empty()) {
         (_, true) => String::new(),
-        (true, false) => format!("no time moved beyond noise ({})", rest.join(", ")),
+        (true, false) => format!("nothing is called faster or slower ({})", rest.join(", ")),
         (false, false) => format!("the other times: {}", rest.join(", ")),
     };
     if !others.is_empty() {

@@ -1,13 +1,15 @@
 //! What changed since the baseline, and what moved: causes before effects.
 
-use super::Block;
+use super::{Block, to, top};
 use crate::data::Data;
 use crate::number;
+use crate::page_directory;
 use crate::table::{Cell, Column, Table};
 use mage_evidence::diff::{Diff, Effect, Quantity, Row};
 use mage_evidence::implementation;
 use mage_evidence::stats::percent;
 use mage_evidence::verdict::{KERNEL_TIME_EFFECT, SPAN_EFFECT};
+use std::path::Path;
 
 pub(super) fn blocks<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
     let (Ok(diff), Ok(baseline)) = (&data.diff, &data.baseline) else {
@@ -30,7 +32,7 @@ pub(super) fn blocks<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
         }
     }
     blocks.push(Block::Heading("What moved".to_string()));
-    blocks.push(Block::Prose(in_all(diff).into()));
+    blocks.push(Block::Prose(in_all(data, diff).into()));
     for quantity in Quantity::ALL {
         let label = number::capital(quantity.label());
         let summary = format!("{label}, {baseline} to {}", data.namespace);
@@ -42,7 +44,7 @@ pub(super) fn blocks<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
 }
 
 /// Verdicts counted, and what they were judged against.
-fn in_all(diff: &Diff) -> String {
+fn in_all(data: &Data, diff: &Diff) -> String {
     let counts = diff.counts();
     let all: usize = counts.values().sum();
     let parts: Vec<String> = counts
@@ -64,14 +66,24 @@ fn in_all(diff: &Diff) -> String {
             floor.controls,
             share(floor.largest),
             share(floor.log),
-            calibrated(diff, *quantity)
+            calibrated(data, diff, *quantity)
         );
     }
     text
 }
 
+/// The word for the calibration, with a link to its page where that is there.
+pub(super) fn calibration(data: &Data) -> String {
+    let directory = Path::new("docs/calibration");
+    let page = data.related.iter().find(|r| r.path.starts_with(directory));
+    page.map_or("calibration".to_string(), |page| {
+        let top = top(&page_directory(&data.namespace));
+        format!("[calibration]({})", to(&top, &page.markdown()))
+    })
+}
+
 /// What the calibration adds to the noise of these two runs, and for which comparisons.
-fn calibrated(diff: &Diff, quantity: Quantity) -> String {
+fn calibrated(data: &Data, diff: &Diff, quantity: Quantity) -> String {
     let (effect, what) = match quantity {
         Quantity::EventSpan => (SPAN_EFFECT, "sessions"),
         Quantity::KernelTime => (KERNEL_TIME_EFFECT, "single captures"),
@@ -86,8 +98,9 @@ fn calibrated(diff: &Diff, quantity: Quantity) -> String {
         return String::new();
     }
     format!(
-        " Below {} no winner is named in any case: so far apart were, at most, two {what} of one kernel in the calibration.",
-        number::share(effect)
+        " Below {} no winner is named in any case: so far apart were, at most, two {what} of one kernel in the {}.",
+        number::share(effect),
+        calibration(data)
     )
 }
 

@@ -1,12 +1,15 @@
 //! The page as HTML: one file, nothing from the network, and complete without its script.
 
+use super::article::to_html;
 use super::dataset::script_safe;
 use super::{Block, Page, Shown, claimant, parts, to};
+use crate::Sizes;
 use crate::escape::{isolate, markup};
+use crate::figures::Figure;
 use crate::number;
 use crate::table::Table;
 use mage_evidence::claims::{Judged, Outcome, Verdicts};
-use pulldown_cmark::{Event, Parser, html};
+use pulldown_cmark::{Event, Parser, Tag, html};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::Path;
@@ -45,7 +48,7 @@ impl Page<'_> {
                 let _ = writeln!(
                     out,
                     "<li><a href=\"#{}\">{}</a></li>",
-                    id(text),
+                    place(text),
                     markup(text)
                 );
             }
@@ -55,7 +58,9 @@ impl Page<'_> {
 
     fn html_block(&self, out: &mut String, block: &Block<'_>) {
         let _ = match block {
-            Block::Heading(text) => writeln!(out, "<h2 id=\"{}\">{}</h2>", id(text), markup(text)),
+            Block::Heading(text) => {
+                writeln!(out, "<h2 id=\"{}\">{}</h2>", place(text), markup(text))
+            }
             Block::Lede(text) => writeln!(out, "<p class=\"lede\">{}</p>", markup(text)),
             Block::CameOut(sentences) => write!(out, "{}", came_out(sentences)),
             Block::Prose(text) => write!(out, "{}", prose(text)),
@@ -104,6 +109,15 @@ impl Page<'_> {
                     ),
                 }
             }
+            Block::Links(related) => {
+                out.push_str("<ul>\n");
+                for page in *related {
+                    let address = markup(&self.to(&page.html()));
+                    let label = markup(&page.label);
+                    let _ = writeln!(out, "<li><a href=\"{address}\">{label}</a></li>");
+                }
+                writeln!(out, "</ul>")
+            }
             Block::Commands(commands) => {
                 for (what, command) in commands {
                     let (what, command) = (markup(what), markup(command));
@@ -133,8 +147,6 @@ impl Page<'_> {
         let name = figure.name();
         let file = self.figure(figure);
         let title = markup(&figure.frame.title);
-        let alternative = markup(&figure.frame.alternative);
-        let [(width, height), (phone_width, phone_height)] = shown.sizes;
         let words = match shown.words.trim().is_empty() {
             true => String::new(),
             false => format!(
@@ -161,16 +173,26 @@ impl Page<'_> {
             out,
             "<section class=\"figure\" id=\"{name}\" data-label=\"{}\" aria-labelledby=\"{name}-title\">\n\
              <h3 class=\"hidden\" id=\"{name}-title\">{title}</h3>\n\
-             <figure>\n<picture>\n\
-             <source media=\"(max-width: 640px)\" srcset=\"{file}.phone.svg\" width=\"{phone_width}\" height=\"{phone_height}\">\n\
-             <img src=\"{file}.svg\" width=\"{width}\" height=\"{height}\" alt=\"{alternative}\">\n\
-             </picture>\n{words}</figure>\n\
+             <figure>\n{}{words}</figure>\n\
              <p class=\"download\"><span>Download</span> {}</p>\n{}</section>\n",
             markup(figure.label),
+            picture(figure, &file, shown.sizes),
             downloads.join(" "),
             details("Values", &figure.table),
         );
     }
+}
+
+/// A figure's drawing for the width at hand; `file` is its address without the ending.
+pub(super) fn picture(figure: &Figure, file: &str, sizes: Sizes) -> String {
+    let alternative = markup(&figure.frame.alternative);
+    let [(width, height), (phone_width, phone_height)] = sizes;
+    format!(
+        "<picture>\n\
+         <source media=\"(max-width: 640px)\" srcset=\"{file}.phone.svg\" width=\"{phone_width}\" height=\"{phone_height}\">\n\
+         <img src=\"{file}.svg\" width=\"{width}\" height=\"{height}\" alt=\"{alternative}\">\n\
+         </picture>\n"
+    )
 }
 
 /// What came out, set apart.
@@ -248,7 +270,7 @@ pub(super) fn document(parts: &Document<'_>) -> String {
 }
 
 /// A heading as the name of its place.
-fn id(heading: &str) -> String {
+pub(super) fn place(heading: &str) -> String {
     let word = |c: char| if c.is_alphanumeric() { c } else { '-' };
     heading.to_lowercase().chars().map(word).collect()
 }
@@ -257,6 +279,17 @@ fn id(heading: &str) -> String {
 pub(super) fn prose(text: &str) -> String {
     let events = Parser::new(text).map(|event| match event {
         Event::Html(text) | Event::InlineHtml(text) => Event::Text(text),
+        Event::Start(Tag::Link {
+            link_type,
+            dest_url,
+            title,
+            id,
+        }) => Event::Start(Tag::Link {
+            link_type,
+            dest_url: to_html(&dest_url),
+            title,
+            id,
+        }),
         other => other,
     });
     let mut out = String::new();

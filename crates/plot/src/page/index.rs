@@ -1,16 +1,15 @@
 //! The site's first page: every namespace, with what it is about and where its page is.
 
 use super::html::{self, Document, document, prose};
+use super::related::{self, Related};
 use super::{came_out, lede, to};
 use crate::data::Data;
 use crate::escape::{markdown, markup};
 use crate::figures::{self, Figure};
 use crate::page_directory;
-use mage_evidence::claims::By;
-use mage_evidence::counts::Counts;
 use serde_json::json;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 const TITLE: &str = "mage";
 const DESCRIPTION: &str = "GPU kernels, measured so that nobody has to take a number on trust. One note a set of \
@@ -19,8 +18,8 @@ const DESCRIPTION: &str = "GPU kernels, measured so that nobody has to take a nu
 /// The first page.
 pub(crate) struct Index<'a> {
     entries: Vec<Entry<'a>>,
-    /// Other pages of the site: label and address.
-    others: Vec<(String, String)>,
+    /// Pages that belong to no namespace alone.
+    others: Vec<Related>,
 }
 
 struct Entry<'a> {
@@ -38,36 +37,18 @@ impl<'a> Index<'a> {
             data,
             figure: figures::all(data).0.into_iter().next(),
         });
-        let mut others = Vec::new();
-        for data in &all {
-            let claims = PathBuf::from(format!("docs/claims/{}.md", data.namespace));
-            let counts = Counts::path(&data.experiment.name).with_extension("md");
-            let by = data
-                .claims
-                .as_ref()
-                .map_or(By::Note, |verdicts| verdicts.by);
-            let of_claims = match by {
-                By::Note => format!("The note’s claims judged by {}", data.namespace),
-                By::Goal => format!("The goals of {}, judged", data.namespace),
-            };
-            let named = [
-                (of_claims, claims),
-                (
-                    format!("What the kernels of {} do, counted", data.experiment.name),
-                    counts,
-                ),
-            ];
-            for (label, path) in named {
-                let other = (label, to("", &path));
-                if root.join(&path).exists() && !others.contains(&other) {
-                    others.push(other);
-                }
-            }
-        }
         Self {
             entries: entries.collect(),
-            others,
+            others: related::calibrations(root),
         }
+    }
+
+    /// The other pages about a namespace, but for those that belong to all.
+    fn own(&self, data: &'a Data) -> impl Iterator<Item = &'a Related> {
+        let others: Vec<_> = self.others.iter().map(|page| page.path.clone()).collect();
+        data.related
+            .iter()
+            .filter(move |page| !others.contains(&page.path))
     }
 
     pub(crate) fn html(&self) -> String {
@@ -92,13 +73,25 @@ impl<'a> Index<'a> {
                     markup(&entry.file(figure))
                 );
             }
+            let own: Vec<String> = self
+                .own(data)
+                .map(|page| {
+                    let (label, address) = (markup(&page.label), markup(&to("", &page.html())));
+                    // Links of several namespaces are told apart by more than their place.
+                    let name = markup(&data.namespace);
+                    format!("<a href=\"{address}\" aria-label=\"{label}: {name}\">{label}</a>")
+                })
+                .collect();
+            if !own.is_empty() {
+                let _ = writeln!(body, "<p class=\"also\">{}</p>", own.join(" "));
+            }
             body.push_str("</li>\n");
         }
         body.push_str("</ul>\n");
         if !self.others.is_empty() {
             body.push_str("<h2>More</h2>\n<ul>\n");
-            for (label, address) in &self.others {
-                let (label, address) = (markup(label), markup(address));
+            for page in &self.others {
+                let (label, address) = (markup(&page.label), markup(&to("", &page.html())));
                 let _ = writeln!(body, "<li><a href=\"{address}\">{label}</a></li>");
             }
             body.push_str("</ul>\n");
@@ -140,11 +133,17 @@ impl<'a> Index<'a> {
                 super::markdown::came_out(&came_out(data)),
                 data.experiment.words.summary.trim()
             );
+            for (i, page) in self.own(data).enumerate() {
+                let address = to("", &page.markdown());
+                let first = if i == 0 { "\n" } else { "" };
+                let _ = writeln!(out, "{first}- [{}]({address})", markdown(&page.label));
+            }
         }
         if !self.others.is_empty() {
             out.push_str("\n## More\n\n");
-            for (label, address) in &self.others {
-                let _ = writeln!(out, "- [{}]({address})", markdown(label));
+            for page in &self.others {
+                let address = to("", &page.markdown());
+                let _ = writeln!(out, "- [{}]({address})", markdown(&page.label));
             }
         }
         out

@@ -71,6 +71,13 @@ impl Page<'_> {
                     ),
                 }
             }
+            Block::Links(related) => {
+                for page in *related {
+                    let label = escape::markdown(&page.label);
+                    let _ = writeln!(out, "- [{label}]({})", self.to(&page.markdown()));
+                }
+                Ok(())
+            }
             Block::Commands(commands) => {
                 for (i, (what, command)) in commands.iter().enumerate() {
                     if i > 0 {

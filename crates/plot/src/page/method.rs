@@ -1,9 +1,12 @@
 //! How it was measured and how to do it again: fixed sentences around numbers of the evidence.
 
+use super::diff::calibration;
 use super::html::fill;
 use crate::data::Data;
 use crate::figures::{between, captures_a_case};
+use crate::level;
 use crate::number;
+use mage_evidence::diff::Quantity;
 use mage_evidence::verdict::MARGIN;
 
 const METHOD: &str = include_str!("method.md");
@@ -53,6 +56,15 @@ pub(super) fn prose(data: &Data) -> String {
             ),
             ("captures", captures(data).trim_end()),
             ("margin", &format!("{}%", MARGIN * 100.0)),
+            (
+                "kernel_level",
+                &number::share(level::bound(data, Quantity::KernelTime)),
+            ),
+            (
+                "span_level",
+                &number::share(level::bound(data, Quantity::EventSpan)),
+            ),
+            ("calibration", &calibration(data)),
         ],
     )
 }

@@ -1,5 +1,7 @@
 //! The page of a namespace: one list of blocks, written as HTML and as Markdown.
 
+mod article;
+mod beside;
 mod came_out;
 mod dataset;
 mod diff;
@@ -7,7 +9,9 @@ mod html;
 mod index;
 mod markdown;
 mod method;
+pub(crate) mod related;
 
+pub(crate) use beside::of_markdown;
 pub(crate) use came_out::sentences as came_out;
 pub(crate) use index::Index;
 
@@ -20,6 +24,7 @@ use crate::{Sizes, figures_directory, page_directory};
 use mage_evidence::artifact::TreeState;
 use mage_evidence::claims::{Judged, Outcome, Verdicts};
 use mage_evidence::counts::Counts;
+use related::Related;
 use std::borrow::Cow;
 use std::path::Path;
 
@@ -51,6 +56,8 @@ enum Block<'a> {
         lines: Vec<String>,
         open: bool,
     },
+    /// Other pages about the same.
+    Links(&'a [Related]),
     /// What a command does, and the command.
     Commands(Vec<(&'static str, String)>),
     /// Files of evidence.
@@ -138,6 +145,10 @@ impl<'a> Page<'a> {
         if !missing.is_empty() {
             blocks.push(Block::LeftOut(missing));
         }
+        if !data.related.is_empty() {
+            blocks.push(Block::Heading("More on these results".to_string()));
+            blocks.push(Block::Links(&data.related));
+        }
         claims(data, &mut blocks);
         diff::blocks(data, &mut blocks);
         blocks.push(Block::Heading("Method".to_string()));
@@ -172,12 +183,12 @@ impl<'a> Page<'a> {
 }
 
 /// From a directory of the site to the site's own.
-fn top(directory: &Path) -> String {
+pub(crate) fn top(directory: &Path) -> String {
     "../".repeat(directory.components().count() - 1)
 }
 
 /// From a directory whose way to the site's is `top` to a path below the root, which is in the site.
-fn to(top: &str, path: &Path) -> String {
+pub(crate) fn to(top: &str, path: &Path) -> String {
     let below: Vec<_> = path
         .components()
         .skip(1)
