@@ -92,7 +92,6 @@ fn goals_are_not_met_where_the_evidence_does_not_have_them() {
     );
     let (_, outcome) = part(5, 0);
     assert!(outcome.contains("no evidence of mage-002"), "{outcome}");
-    assert_eq!(part(6, 0), ("1, 1, 1, 1, 1", "met".into()));
     let text = verdicts.markdown("T");
     assert!(
         text.contains("| claim | part | the goal | here |"),

@@ -190,6 +190,29 @@ fn another_driver_leaves_no_control_and_no_winner() {
     )));
 }
 
+/// limit-001 runs none of mage-002's code: the calibrations say what is noise in kernel time, and nothing does in spans.
+#[test]
+fn without_controls_kernel_time_is_judged_by_the_calibrations() {
+    let diff = diff(&side("mage-002"), &side("limit-001"), MARGIN).unwrap();
+    assert!(diff.floors.is_empty() && diff.by_calibration(Quantity::KernelTime));
+    assert!(!diff.by_calibration(Quantity::EventSpan));
+    for (row, quantity, verdict) in diff.verdicts() {
+        match (quantity, row.implementation.as_str(), verdict) {
+            (Quantity::KernelTime, "rust", verdict) => assert_eq!(*verdict, Verdict::Faster),
+            (_, _, Verdict::Unmatched(_)) => {}
+            (Quantity::EventSpan, _, verdict) => {
+                assert_eq!(*verdict, Verdict::Inconclusive(Reason::NoControl));
+            }
+            (_, _, verdict) => assert!(
+                matches!(verdict, Verdict::Inconclusive(Reason::SingleCapture { .. })),
+                "{} {}: {verdict}",
+                row.operation,
+                row.implementation
+            ),
+        }
+    }
+}
+
 #[test]
 fn other_objects_packages_and_worker_files_are_rewrites() {
     let b = edited("mage-002", |results, _| {

@@ -243,6 +243,14 @@ impl Comparison<'_> {
             effect.verdict = Verdict::Inconclusive(Reason::PublishedOnly);
         } else if let Some(ratio) = &effect.ratio {
             effect.floor = floor(cases, index, quantity);
+            // Without controls there is what the calibrations saw unchanged code do, in one environment. Spans hang on the
+            // host, which no calibration covers.
+            if effect.floor.is_none()
+                && quantity == Quantity::KernelTime
+                && case.standing.status != Status::Environment
+            {
+                effect.floor = Some(Floor::calibrated(KERNEL_TIME_EFFECT));
+            }
             let mut throttled = [a.throttled.as_slice(), &b.throttled].concat();
             throttled.sort();
             throttled.dedup();

@@ -3,7 +3,8 @@
 //! Between two namespaces rounds are not pairs; what is judged, and against which floor, is written in
 //! [`crate::stats`] and [`crate::verdict`]. The floor of a row comes from its controls: the cases whose code
 //! is by its hashes the same on both sides, of the same implementation where there are enough of them
-//! (the host's part in a span differs between implementations), else of all; never from the row itself.
+//! (the host's part in a span differs between implementations), else of all; never from the row itself. Where no code
+//! is the same, kernel times have the floor of the calibrations.
 //!
 //! On two GPUs absolute times are not compared: each side's times are taken relative to one implementation
 //! of its own, and what moved between the sides is those ratios.
@@ -119,6 +120,14 @@ impl Diff {
     /// Whether the sides are two GPUs.
     pub const fn two_gpus(&self) -> bool {
         self.relative_to.is_some()
+    }
+
+    /// Whether rows of this quantity are judged by the floor of the calibrations, for want of controls.
+    pub fn by_calibration(&self, quantity: Quantity) -> bool {
+        self.rows.iter().any(|row| {
+            let floor = row.effect(quantity).and_then(|effect| effect.floor);
+            floor.is_some_and(|floor| floor.controls == 0)
+        })
     }
 
     /// All verdicts, each with its row and quantity.

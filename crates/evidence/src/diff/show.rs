@@ -6,7 +6,7 @@ use crate::implementation;
 use crate::stats::{MIN_CONTROLS, percent};
 use crate::store;
 use crate::table::{Align, Table};
-use crate::verdict::Verdict;
+use crate::verdict::{KERNEL_TIME_EFFECT, Verdict};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
@@ -134,6 +134,12 @@ impl Diff {
                 floor.controls,
                 percent(floor.log),
                 percent(floor.largest)
+            );
+        } else if self.by_calibration(quantity) {
+            let _ = writeln!(
+                out,
+                "\nNo code is the same on both sides. The noise floor is that of the calibrations (docs/calibration): the start of a process moves unchanged code by up to {:.1}%.",
+                KERNEL_TIME_EFFECT * 100.0
             );
         }
         out.push('\n');

@@ -13,7 +13,7 @@ pub struct Floor {
     pub log: f64,
     /// The largest difference of a control on the same scale.
     pub largest: f64,
-    /// How many controls it comes from.
+    /// How many controls it comes from; none where it is that of a calibration.
     pub controls: usize,
 }
 
@@ -40,6 +40,15 @@ impl Floor {
             largest,
             controls: logs.len(),
         })
+    }
+
+    /// Of a calibration: `effect`, as a part of 1, is the most that unchanged code moves from one process to another.
+    pub fn calibrated(effect: f64) -> Self {
+        Self {
+            log: effect.ln_1p(),
+            largest: effect.ln_1p(),
+            controls: 0,
+        }
     }
 
     /// From an A/A arm of the same session: one kernel under two names. The floor is the far end of its
@@ -72,6 +81,13 @@ mod tests {
         let mut logs = vec![0.001; 30];
         logs.push(0.5);
         assert_eq!(Floor::of_controls(&logs).unwrap().log, 0.5);
+    }
+
+    #[test]
+    fn a_calibration_takes_the_place_of_controls() {
+        let floor = Floor::calibrated(0.032);
+        assert_eq!(floor.controls, 0);
+        assert!((crate::stats::percent(floor.log) - 3.2).abs() < 1e-9);
     }
 
     #[test]

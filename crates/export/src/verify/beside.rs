@@ -37,10 +37,11 @@ pub fn check(root: &Path, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A study's artifacts, its evidence and its page; the paths of the latter two.
-fn study(root: &Path, name: &str, report: &mut Report) -> anyhow::Result<[PathBuf; 2]> {
+/// A study's artifacts, its evidence and its page; the paths of the latter two, and of the page as HTML, which
+/// `cargo xtask figures --check` proves.
+fn study(root: &Path, name: &str, report: &mut Report) -> anyhow::Result<[PathBuf; 3]> {
     let device = name.strip_prefix(STUDY).unwrap_or(name);
-    let pages = ["json", "md"].map(|e| Path::new(DIRECTORY).join(format!("{device}.{e}")));
+    let pages = ["json", "md", "html"].map(|e| Path::new(DIRECTORY).join(format!("{device}.{e}")));
     let artifacts = Path::new(ARTIFACTS).join(name);
     let mut read = Read::default();
     let mut proved = Proved {

@@ -69,6 +69,15 @@ fn in_all(data: &Data, diff: &Diff) -> String {
             calibrated(data, diff, *quantity)
         );
     }
+    let quantity = Quantity::KernelTime;
+    if diff.by_calibration(quantity) {
+        text += &format!(
+            "\n\n{}: no code is the same in both. What is noise is taken from the {}: the start of a process moves the same code by up to {}.",
+            number::capital(quantity.label()),
+            calibration(data),
+            number::share(KERNEL_TIME_EFFECT)
+        );
+    }
     text
 }
 
