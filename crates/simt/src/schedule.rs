@@ -261,7 +261,8 @@ impl Blocks {
         let states = &self.states[threads.clone()];
         let waits = |state: &State| matches!(state, State::Barrier { .. });
         let others_may_come = |state: &State| {
-            state.is_patient() || state.is_in_warp() || matches!(state, State::Group { .. })
+            let runs = matches!(state, State::Group { .. } | State::Ready(_));
+            runs || state.is_patient() || state.is_in_warp()
         };
         if !states.iter().any(waits) || states.iter().any(others_may_come) {
             return Ok(false);

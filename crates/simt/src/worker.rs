@@ -9,7 +9,7 @@ mod mbarriers;
 
 pub(crate) use bulk::Source as BulkSource;
 pub(crate) use fragments::{Fragment, Shape};
-pub(crate) use groups::{Columns, Pairs, WARPGROUP};
+pub(crate) use groups::{Columns, Rows, WARPGROUP};
 
 use crate::count::memory::LANES;
 use crate::count::op::{Kind, Op};
