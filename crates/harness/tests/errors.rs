@@ -64,7 +64,9 @@ fn every_hard_case_runs_on_the_executor_and_its_error_is_recorded() {
 #[test]
 fn a_kernel_for_the_device_alone_stands_with_its_reason() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let experiment = Experiment::load(&root, "limit-001").unwrap();
+    let mut experiment = Experiment::load(&root, "limit-001").unwrap();
+    let matmul = experiment.operations.iter_mut();
+    matmul.for_each(|case| case.variant = "matmul_presplit".into());
     let parent = tempfile::tempdir().unwrap();
     let output = parent.path().join("x-errors");
     let cases = hard::cases().into_iter();
@@ -82,10 +84,8 @@ fn a_kernel_for_the_device_alone_stands_with_its_reason() {
     run(&plan, &mut bench()).unwrap();
     let errors: Errors = store::read_json(&output.join("errors.json")).unwrap();
     let row = &errors.cases[0].rows[0];
-    let kernel = row.kernel.as_deref().unwrap();
-    assert_eq!(
-        row.unavailable.is_some(),
-        mage_simt::kernel(kernel).is_none()
-    );
-    assert_eq!(row.error.is_some(), row.unavailable.is_none());
+    assert_eq!(row.kernel.as_deref(), Some("matmul_presplit"));
+    let reason = mage_simt::device_only("matmul_presplit").to_string();
+    assert_eq!(row.unavailable, Some(reason));
+    assert_eq!(row.error, None);
 }

@@ -83,9 +83,10 @@ pub const SMALL: [Case; 10] = [
 
 /// Shapes that the tiled kernels take and that are not square, so that no dim stands for another.
 #[rustfmt::skip]
-pub const TILES: [Case; 3] = [
+pub const TILES: [Case; 4] = [
     case("matmul-128x64x96",   Matmul,    &[128, 64, 96],   Generated),
     case("matmul-256x192x32",  Matmul,    &[256, 192, 32],  Generated),
+    case("matmul-128x256x64",  Matmul,    &[128, 256, 64],  Generated),
     case("layernorm-9x1024",   LayerNorm, &[9, 1024],       Generated),
 ];
 

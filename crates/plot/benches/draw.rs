@@ -1,5 +1,5 @@
 //! Time and memory to draw a namespace, beside the time that the same bars take from matplotlib:
-//! `cargo bench -p mage-plot [-- NAMESPACE]`.
+//! `cargo bench -p mage-plot [-- NAMESPACE]`. `MAGE_PYTHON` names a Python with matplotlib; `python3` by default.
 #![allow(clippy::print_stdout, reason = "what a benchmark is for")]
 
 use anyhow::{Context, Result};
@@ -54,14 +54,23 @@ fn peak_megabytes() -> Option<f64> {
 /// The plotted values given to a script that draws them with matplotlib; its last line.
 fn matplotlib(root: &Path, namespace: &str) -> Result<String> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/matplotlib_figures.py");
-    let mut python = Command::new("python3")
+    let program = std::env::var_os("MAGE_PYTHON").unwrap_or_else(|| "python3".into());
+    let started = Command::new(&program)
         .arg(&script)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        .spawn()
-        .context("cannot run python3")?;
+        .spawn();
+    let mut python = match started {
+        Ok(python) => python,
+        Err(error) => {
+            let program = program.display();
+            return Ok(format!(
+                "matplotlib: cannot run {program} ({error}), so there is nothing to compare with; MAGE_PYTHON names another"
+            ));
+        }
+    };
     let plotted = values(root, namespace)?.to_string();
-    let mut stdin = python.stdin.take().context("python3 takes no input")?;
+    let mut stdin = python.stdin.take().context("Python takes no input")?;
     // A script that has no matplotlib ends without reading.
     let _ = stdin.write_all(plotted.as_bytes());
     drop(stdin);

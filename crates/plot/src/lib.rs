@@ -29,7 +29,9 @@ use crate::palette::Theme;
 use anyhow::{Context, Result, bail};
 use mage_evidence::store;
 use serde_json::{Value, json};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Directory of a namespace's figures below the root.
 pub fn figures_directory(namespace: &str) -> PathBuf {
@@ -119,27 +121,42 @@ pub fn articles(root: &Path, namespaces: &[String]) -> Result<Vec<Output>> {
 /// Sizes of a figure's desktop and phone drawing.
 type Sizes = [(u32, u32); 2];
 
-/// Files of every figure in order; each is drawn in its own thread, which no byte depends on.
+/// Files of every figure in order. As many are drawn at a time as there are processors, for each takes memory; no byte
+/// depends on it.
 fn files_of_all(
     figures: &[Figure],
     fonts: &Fonts,
     directory: &Path,
 ) -> Result<Vec<(Vec<Output>, Sizes)>> {
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut drawn = Vec::new();
+        while let Some((i, figure)) = {
+            let i = next.fetch_add(1, Ordering::Relaxed);
+            figures.get(i).map(|figure| (i, figure))
+        } {
+            let files = files_of(figure, fonts, directory)
+                .with_context(|| format!("cannot draw {}", figure.name()));
+            drawn.push((i, files));
+        }
+        drawn
+    };
+    let at_once = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let mut drawn = Vec::new();
     std::thread::scope(|scope| {
-        let threads: Vec<_> = figures
-            .iter()
-            .map(|figure| (figure, scope.spawn(|| files_of(figure, fonts, directory))))
+        let threads: Vec<_> = (0..at_once.min(figures.len()))
+            .map(|_| scope.spawn(work))
             .collect();
-        threads
-            .into_iter()
-            .map(|(figure, thread)| {
-                let drawn = thread
-                    .join()
-                    .unwrap_or_else(|_| bail!("the drawing stopped"));
-                drawn.with_context(|| format!("cannot draw {}", figure.name()))
-            })
-            .collect()
-    })
+        for thread in threads {
+            match thread.join() {
+                Ok(files) => drawn.extend(files),
+                Err(_) => bail!("the drawing stopped"),
+            }
+        }
+        Ok(())
+    })?;
+    drawn.sort_by_key(|(i, _)| *i);
+    drawn.into_iter().map(|(_, files)| files).collect()
 }
 
 fn files_of(figure: &Figure, fonts: &Fonts, directory: &Path) -> Result<(Vec<Output>, Sizes)> {

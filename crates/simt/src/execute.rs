@@ -23,7 +23,7 @@ pub struct Execution {
 }
 
 macro_rules! kernels {
-    ($($id:ident)*) => {
+    ($($id:ident $([after $first:ident])?)*) => {
         /// The kernel of the variant of this id; none where it uses an instruction that is not emulated.
         pub fn kernel(id: &str) -> Option<Kernel> {
             Some(match id {
@@ -31,21 +31,28 @@ macro_rules! kernels {
                 _ => return None,
             })
         }
+
+        /// What is launched before the kernel of the variant of this id, with the same arguments; none of most.
+        fn first(id: &str) -> Option<Kernel> {
+            $($(
+                if id == stringify!($id) {
+                    return Some(device::$id::$first());
+                }
+            )?)*
+            None
+        }
     };
 }
 
 /// The first instruction of each of the other variants that is not emulated.
 const DEVICE_ONLY: &[(&str, &str)] = &[
     ("matmul_local", FLAGS),
-    ("matmul_narrow", SCRATCH),
     ("matmul_presplit", GRID),
-    ("matmul_two_pass", SCRATCH),
     ("multiply_ring", NOTHING),
 ];
 
 const NOTHING: &str = "shared memory that nothing wrote, to measure what products cost alone";
 const FLAGS: &str = "a flag of another block in global memory (ld.acquire)";
-const SCRATCH: &str = "scratch memory that a launch before it wrote";
 const GRID: &str = "a barrier of all blocks of the grid in global memory (atom.add)";
 
 kernels! {
@@ -88,6 +95,8 @@ kernels! {
     matmul_ffma_128x64
     matmul_ffma_halves
     matmul_mma_f16x3
+    matmul_narrow [after matmul_narrow_first]
+    matmul_two_pass [after matmul_two_pass_first]
     matmul_wgmma_f16x3
     matmul_wgmma_f16x3_cluster
     matmul_wgmma_f16x3_stream
@@ -146,7 +155,13 @@ pub fn execute_on(
     variant.takes(&inputs.dims).map_err(Error::Launch)?;
     let kernel = kernel(variant.id).ok_or_else(|| device_only(variant.id))?;
     let shape = variant.launch(&inputs.dims);
-    let mut launch = Launch::new(kernel, shape.grid, shape.block)
+    let launch = match (first(variant.id), variant.first_launch(&inputs.dims)) {
+        (Some(first), Some(before)) => Launch::new(first, before.grid, before.block)
+            .shared(before.dynamic_shared_bytes)
+            .then(kernel, shape.grid, shape.block),
+        _ => Launch::new(kernel, shape.grid, shape.block),
+    };
+    let mut launch = launch
         .shared(shape.dynamic_shared_bytes)
         .cluster(variant.cluster);
     for array in &inputs.arrays {
@@ -165,6 +180,9 @@ pub fn execute_on(
             launch = launch.boxes(input as u16, boxes);
         }
     }
+    if let Some(bytes) = variant.scratch_bytes(&inputs.dims) {
+        launch = launch.scratch("scratch", bytes / 4);
+    }
     let mut finished = launch.run(threads)?;
     Ok(Execution {
         output: finished.outputs.remove(0),
@@ -178,5 +196,20 @@ pub fn device_only(id: &str) -> Error {
     Error::DeviceOnly {
         variant: id.to_owned(),
         instruction: known.map_or("an instruction that is not emulated", |known| known.1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use mage_kernels::variants::VARIANTS;
+
+    #[test]
+    fn each_kernel_has_the_launch_before_its_own_that_the_table_has() {
+        for variant in VARIANTS.iter().filter(|v| kernel(v.id).is_some()) {
+            let here = first(variant.id).map(|kernel| kernel.name);
+            let there = variant.first.as_ref().map(|first| first.id);
+            assert_eq!(here, there, "{}", variant.id);
+        }
     }
 }

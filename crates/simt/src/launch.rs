@@ -1,18 +1,16 @@
-//! A launch: a kernel, its shape and its arguments; blocks are spread over the host's threads.
+//! A launch: a kernel, its shape and its arguments; or several in a sequence, with the same arguments.
 
 use crate::count::Counts;
 use crate::count::op::MAX_ARRAYS;
-use crate::count::sites::{Registry, SiteCounts};
 use crate::fault::Error;
 use crate::gpu::{Argument, Boxes, Kernel, Type};
+use crate::memory::Memory;
 use crate::memory::global::{Input, Output};
-use crate::schedule::Blocks;
-use crate::worker::{self, Worker};
+use crate::memory::scratch::Scratch;
+use crate::run::{Job, run};
 use mage_kernels::variants;
 use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
-use std::thread;
 
 /// Threads of a block that CUDA allows.
 const MAX_THREADS: u64 = 1024;
@@ -20,15 +18,24 @@ const MAX_THREADS: u64 = 1024;
 /// Blocks of a cluster that every device with clusters allows.
 const MAX_CLUSTER: u32 = 8;
 
-/// A kernel with its shape and its arguments.
+/// A kernel with its shape and its arguments, and what is launched before it with the same arguments.
 #[derive(Debug, Clone)]
 pub struct Launch {
-    kernel: Kernel,
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared_bytes: u32,
-    cluster: u32,
+    before: Vec<Step>,
+    last: Step,
     given: Vec<Given>,
+}
+
+/// A kernel with its shape.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Step {
+    pub(crate) kernel: Kernel,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    /// Bytes of shared memory that the launch gives to the dynamic array.
+    pub(crate) shared_bytes: u32,
+    /// Blocks of a cluster.
+    pub(crate) cluster: u32,
 }
 
 /// An argument.
@@ -42,6 +49,10 @@ enum Given {
     },
     Dim(u32),
     Boxes(Boxes),
+    Scratch {
+        name: String,
+        length: usize,
+    },
 }
 
 /// What a launch gives.
@@ -49,31 +60,8 @@ enum Given {
 pub struct Finished {
     /// Each output in the order of the parameters; an element that nothing wrote is NaN.
     pub outputs: Vec<Vec<f32>>,
-    /// What the kernel did.
+    /// What the kernel did, and what those launched before it did.
     pub counts: Counts,
-}
-
-/// What all workers of a launch share.
-#[derive(Debug)]
-pub(crate) struct Job {
-    pub(crate) kernel: Kernel,
-    pub(crate) grid: [u32; 3],
-    pub(crate) block: [u32; 3],
-    /// Blocks of a cluster.
-    pub(crate) cluster: u32,
-    /// Bytes of shared memory that the launch gives to the dynamic array.
-    pub(crate) shared_bytes: u32,
-    pub(crate) arguments: Vec<Argument>,
-    pub(crate) inputs: Vec<Input>,
-    pub(crate) outputs: Vec<Output>,
-    pub(crate) registry: Arc<Registry>,
-}
-
-impl Job {
-    /// Threads of a block.
-    pub(crate) fn threads(&self) -> u32 {
-        self.block.iter().product()
-    }
 }
 
 impl Launch {
@@ -81,32 +69,34 @@ impl Launch {
     /// order of its parameters.
     pub fn new(kernel: Kernel, grid: [u32; 3], block: [u32; 3]) -> Self {
         Self {
-            kernel,
-            grid,
-            block,
-            shared_bytes: 0,
-            cluster: 1,
+            before: Vec::new(),
+            last: Step::new(kernel, grid, block),
             given: Vec::new(),
         }
+    }
+
+    /// Has `kernel` launched after that, with the same arguments. What follows of shared memory and clusters is
+    /// for it.
+    #[must_use]
+    pub fn then(mut self, kernel: Kernel, grid: [u32; 3], block: [u32; 3]) -> Self {
+        self.before.push(self.last);
+        self.last = Step::new(kernel, grid, block);
+        self
     }
 
     /// Gives every block so many bytes of shared memory, on top of the arrays that the kernel declares with their
     /// sizes.
     #[must_use]
-    pub fn shared(self, bytes: u32) -> Self {
-        Self {
-            shared_bytes: bytes,
-            ..self
-        }
+    pub fn shared(mut self, bytes: u32) -> Self {
+        self.last.shared_bytes = bytes;
+        self
     }
 
     /// Joins so many blocks along x to a cluster.
     #[must_use]
-    pub fn cluster(self, blocks: u32) -> Self {
-        Self {
-            cluster: blocks,
-            ..self
-        }
+    pub fn cluster(mut self, blocks: u32) -> Self {
+        self.last.cluster = blocks;
+        self
     }
 
     /// An input of floats, named in messages.
@@ -147,6 +137,14 @@ impl Launch {
         self
     }
 
+    /// Scratch memory of so many words, named in messages. It begins at a multiple of 128 bytes.
+    #[must_use]
+    pub fn scratch(mut self, name: &str, length: usize) -> Self {
+        let name = name.to_owned();
+        self.given.push(Given::Scratch { name, length });
+        self
+    }
+
     /// A dim.
     #[must_use]
     pub fn dim(mut self, dim: u32) -> Self {
@@ -169,12 +167,12 @@ impl Launch {
             Some(Given::Input(_, Input { offset, .. }) | Given::Output { offset, .. }) => {
                 *offset = words;
             }
-            Some(Given::Dim(_) | Given::Boxes(_)) | None => {}
+            Some(Given::Dim(_) | Given::Boxes(_) | Given::Scratch { .. }) | None => {}
         }
         self
     }
 
-    /// Runs every block, on so many host threads. Outputs, counts and faults do not depend on how many.
+    /// Runs every block of one launch after the other, on so many host threads. Outputs, counts and faults do not depend on how many.
     ///
     /// # Errors
     /// [`Error::Launch`], [`Error::Stack`] or [`Error::Fault`].
@@ -188,44 +186,83 @@ impl Launch {
     }
 
     fn run_once(&self, threads: usize) -> Result<Finished, Error> {
-        let job = Arc::new(self.job());
-        let blocks: u32 = job.grid.iter().product();
-        let queue = Queue {
-            next: AtomicU32::new(0),
-            blocks,
-            step: job.cluster,
-            failed: AtomicBool::new(false),
-        };
-        let done: Vec<Result<Done, Error>> = thread::scope(|scope| {
-            let work = || work(&job, &queue);
-            let workers: Vec<_> = (0..threads.min((blocks / job.cluster) as usize))
-                .map(|_| scope.spawn(work))
-                .collect();
-            let join = |worker: thread::ScopedJoinHandle<'_, _>| match worker.join() {
-                Ok(done) => done,
-                Err(panic) => std::panic::resume_unwind(panic),
-            };
-            workers.into_iter().map(join).collect()
-        });
-        let mut counts: Vec<SiteCounts> = Vec::new();
-        let mut shared_bytes = 0;
-        for done in done {
-            let done = done?;
-            shared_bytes = shared_bytes.max(done.shared_bytes);
-            counts.resize(counts.len().max(done.counts.len()), SiteCounts::default());
-            for (sum, counts) in counts.iter_mut().zip(&done.counts) {
-                sum.add(counts);
-            }
+        let (memory, arguments) = self.arguments();
+        let memory = Arc::new(memory);
+        let mut before = Vec::new();
+        for &step in &self.before {
+            before.push(run(Job::new(step, &arguments, &memory), threads)?);
+            memory.end_launch();
         }
-        let sites = job.registry.sites();
+        let last = run(Job::new(self.last, &arguments, &memory), threads)?;
         Ok(Finished {
-            outputs: job.outputs.iter().map(Output::floats).collect(),
-            counts: Counts::new([job.grid, job.block], shared_bytes, &sites, &counts),
+            outputs: memory.outputs.iter().map(Output::floats).collect(),
+            counts: Counts { before, ..last },
         })
     }
 
     /// Refuses what no launch can be.
     fn check(&self) -> Result<(), Error> {
+        let given: Vec<Type> = self.given.iter().map(Given::of).collect();
+        for step in self.before.iter().chain([&self.last]) {
+            step.check(&given)?;
+        }
+        Ok(())
+    }
+
+    /// Fresh memory, and the arguments that name what is in it.
+    fn arguments(&self) -> (Memory, Vec<Argument>) {
+        let mut memory = Memory::default();
+        let arguments = self.given.iter().map(|given| match given {
+            Given::Input(_, input) => {
+                memory.inputs.push(input.clone());
+                Argument::Input((memory.inputs.len() - 1) as u16)
+            }
+            Given::Output {
+                name,
+                length,
+                offset,
+            } => {
+                let output = Output::new(name.clone(), *length, *offset);
+                memory.outputs.push(output);
+                Argument::Output((memory.outputs.len() - 1) as u16)
+            }
+            Given::Dim(dim) => Argument::Dim(*dim),
+            Given::Boxes(boxes) => Argument::Boxes(*boxes),
+            Given::Scratch { name, length } => {
+                memory.scratch.push(Scratch::new(name.clone(), *length));
+                Argument::Scratch((memory.scratch.len() - 1) as u16)
+            }
+        });
+        let arguments = arguments.collect();
+        (memory, arguments)
+    }
+}
+
+impl Given {
+    fn of(&self) -> Type {
+        match self {
+            Self::Input(of, _) => *of,
+            Self::Output { .. } => Type::Output,
+            Self::Dim(_) => Type::Dim,
+            Self::Boxes(_) => Type::Boxes,
+            Self::Scratch { .. } => Type::Scratch,
+        }
+    }
+}
+
+impl Step {
+    fn new(kernel: Kernel, grid: [u32; 3], block: [u32; 3]) -> Self {
+        Self {
+            kernel,
+            grid,
+            block,
+            shared_bytes: 0,
+            cluster: 1,
+        }
+    }
+
+    /// Refuses what no launch can be, with arguments of these types.
+    fn check(&self, given: &[Type]) -> Result<(), Error> {
         let name = self.kernel.name;
         let refuse = |reason: String| Err(Error::Launch(format!("{name}: {reason}")));
         let extent = |shape: [u32; 3]| {
@@ -253,15 +290,8 @@ impl Launch {
                 self.cluster, self.grid, self.grid[0]
             ));
         }
-        let types = self.given.iter().map(|given| match given {
-            Given::Input(of, _) => *of,
-            Given::Output { .. } => Type::Output,
-            Given::Dim(_) => Type::Dim,
-            Given::Boxes(_) => Type::Boxes,
-        });
-        let given: Vec<Type> = types.collect();
         let expected: Vec<Type> = self.kernel.parameters.iter().map(|(_, of)| *of).collect();
-        if given != expected {
+        if *given != expected {
             return refuse(format!(
                 "given {given:?}, expected {:?}",
                 self.kernel.parameters
@@ -272,86 +302,4 @@ impl Launch {
             false => refuse(format!("more than {MAX_ARRAYS} arguments")),
         }
     }
-
-    /// The launch with fresh outputs and counters.
-    fn job(&self) -> Job {
-        let mut job = Job {
-            kernel: self.kernel,
-            grid: self.grid,
-            block: self.block,
-            cluster: self.cluster,
-            shared_bytes: self.shared_bytes,
-            arguments: Vec::new(),
-            inputs: Vec::new(),
-            outputs: Vec::new(),
-            registry: Arc::default(),
-        };
-        for given in &self.given {
-            job.arguments.push(match given {
-                Given::Input(_, input) => {
-                    job.inputs.push(input.clone());
-                    Argument::Input((job.inputs.len() - 1) as u16)
-                }
-                Given::Output {
-                    name,
-                    length,
-                    offset,
-                } => {
-                    job.outputs
-                        .push(Output::new(name.clone(), *length, *offset));
-                    Argument::Output((job.outputs.len() - 1) as u16)
-                }
-                Given::Dim(dim) => Argument::Dim(*dim),
-                Given::Boxes(boxes) => Argument::Boxes(*boxes),
-            });
-        }
-        job
-    }
-}
-
-/// The clusters that no worker has taken yet, each by its first block.
-struct Queue {
-    next: AtomicU32,
-    blocks: u32,
-    /// Blocks of a cluster.
-    step: u32,
-    failed: AtomicBool,
-}
-
-impl Queue {
-    fn take(&self) -> Option<u32> {
-        if self.failed.load(Relaxed) {
-            return None;
-        }
-        let next = |next| (next < self.blocks).then_some(next + self.step);
-        self.next.fetch_update(Relaxed, Relaxed, next).ok()
-    }
-}
-
-/// What a worker did.
-struct Done {
-    counts: Vec<SiteCounts>,
-    shared_bytes: u32,
-}
-
-/// Runs blocks until there are no more.
-fn work(job: &Arc<Job>, queue: &Queue) -> Result<Done, Error> {
-    worker::install(Some(Box::new(Worker::new(job.clone()))));
-    let mut blocks = Blocks::new(job.clone());
-    let mut result = Ok(());
-    while result.is_ok()
-        && let Some(block) = queue.take()
-    {
-        result = blocks.run(block);
-    }
-    drop(blocks);
-    if let Err(error) = result {
-        queue.failed.store(true, Relaxed);
-        return Err(error);
-    }
-    let worker = worker::install(None).expect("installed above");
-    Ok(Done {
-        shared_bytes: worker.shared.bytes(),
-        counts: worker.sites.into_counts(),
-    })
 }

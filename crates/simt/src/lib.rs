@@ -13,7 +13,9 @@
 //! a warpgroup for its 128 lanes; at a barrier for the threads of their block, at one of the cluster for those of its
 //! blocks; at an mbarrier for the phase that they name. The blocks of a cluster run together, and clusters, or blocks
 //! where there are none, in parallel on the host's cores; nothing that is reported depends on how many there are. A
-//! launch that meets a fault is run again in order, so that the fault reported is always the first.
+//! launch that meets a fault is run again in order, so that the fault reported is always the first. Launches with the
+//! same arguments may follow each other, as those of a variant that has one before its own: each ends before the next
+//! begins.
 //!
 //! Asynchronous and bulk copies and boxes move their data when they are started, and nobody may touch it until it has
 //! been waited for; products of a warpgroup likewise. So what a kernel gets wrong about a wait is a fault, however fast
@@ -30,13 +32,16 @@
 //!
 //! - an access beyond the end of an array, global or shared, and beyond the shared memory that the launch gives;
 //! - an access of 64 or 128 bits at an address that is not a multiple of as much, a box at one that is not of 128 bytes;
-//! - a read of shared memory that no thread of the block has written, and a use of an mbarrier that none prepared;
-//! - a data race: two threads access an element of shared memory or of an output, one of them writes, and nothing
-//!   orders them: no barrier of block, cluster or warp, no arrival at an mbarrier that the other has waited for. A
-//!   shuffle orders no memory, lockstep within a warp is not relied on, and nothing orders two blocks that are not of
-//!   one cluster. Of the threads that read a word between two writes, two are remembered;
-//! - a read or a write of what an asynchronous copy may still be filling, and a write of what a bulk store or a product
-//!   of a warpgroup may still be reading: nothing has waited for it, or another thread has and no barrier lies between;
+//! - a read of shared memory that no thread of the block has written, of scratch memory that neither this launch nor one
+//!   before has, and a use of an mbarrier that none prepared;
+//! - a data race: two threads access an element of shared memory, of scratch memory or of an output, one of them writes,
+//!   and nothing orders them: no barrier of block, cluster or warp, no arrival at an mbarrier that the other has waited
+//!   for. A shuffle orders no memory, lockstep within a warp is not relied on, and nothing but the end of a launch orders
+//!   two blocks that are not of one cluster. Of the threads that read a word between two writes, two are remembered.
+//!   Lanes of a warp that write one value to one word of shared memory in one instruction are one write;
+//! - a read or a write of what an asynchronous copy may still be filling, in shared or in scratch memory, and a write of
+//!   what a bulk store or a product of a warpgroup may still be reading: nothing has waited for it, or another thread has
+//!   and no barrier lies between;
 //! - a bulk store or a product of a warpgroup that reads what a thread wrote with no later `fence_async_shared`;
 //! - a barrier that some threads of the block, or a shuffle or product that some lanes of the warp or warpgroup, never
 //!   reach: because they returned, or because they wait at another place than the rest of their warp. This is stricter
@@ -46,7 +51,8 @@
 //! - a panic of the kernel. Plain integer arithmetic wraps as on the device where overflow is not checked.
 //!
 //! Not checked: that accumulators are left alone between a product of a warpgroup and its wait, that shared memory
-//! outlives bulk stores, and the limits of a device on registers and shared memory.
+//! outlives bulk stores, that `fence_async_global` stands between what a launch itself writes to scratch memory and bulk
+//! copies of it, and the limits of a device on registers and shared memory.
 //!
 //! # Counts
 //!
@@ -57,7 +63,8 @@
 //! some of them at an mbarrier, make instructions apart. The addresses of all accesses between two waits are kept to
 //! form instructions: 4 bytes for each lane of a warp and access.
 //!
-//! - Global memory: the 32-byte sectors that an instruction touches, each counted once for it, also for
+//! - Each launch of several for itself, with the sum of them ([`Counts::before`], [`Counts::sum`]).
+//! - Global memory, scratch memory included: the 32-byte sectors that an instruction touches, each counted once for it, also for
 //!   128-bit accesses.
 //! - Shared memory: 32 banks of 4 bytes. An instruction of 4 bytes a lane takes as many *wavefronts* as the
 //!   fullest bank has different words; one of 8 or 16 bytes a lane takes that for each half or quarter warp, and those
@@ -76,7 +83,7 @@
 //!
 //! # Not emulated
 //!
-//! Scratch memory, and a barrier of the whole grid or flags of its blocks in it, for which all blocks would have to run
+//! A barrier of the whole grid, or flags of its blocks, in scratch memory, for which all blocks would have to run
 //! together. A kernel that needs them does not compile against [`gpu`] here; the device crate's list of variants names
 //! it for the device alone, it is left out of [`kernel()`], and running it gives [`Error::DeviceOnly`], which names the
 //! instruction. So does a twin that reads shared memory which nothing wrote: here that is a fault.
@@ -91,6 +98,7 @@ mod launch;
 mod memory;
 #[allow(dead_code, clippy::all)] // as `variants`, and what those for the device alone use
 mod parts;
+mod run;
 mod schedule;
 mod source;
 mod structure;

@@ -9,7 +9,7 @@
 use crate::count::memory::LANES;
 use crate::fault::{Error, Fault, Index, Lacking, Meeting, Rendezvous, Rest, Threads};
 use crate::lane::{self, Event, Lane, Together};
-use crate::launch::Job;
+use crate::run::Job;
 use crate::source::Source;
 use crate::worker::{WARPGROUP, with};
 use corosensei::CoroutineResult;
@@ -109,7 +109,7 @@ impl Blocks {
 
     /// Runs the cluster whose first block has this linear index.
     pub(crate) fn run(&mut self, first: u32) -> Result<(), Error> {
-        let blocks = self.job.cluster;
+        let blocks = self.job.step.cluster;
         let threads = (blocks * self.job.threads()) as usize;
         self.first = first;
         self.states.clear();
@@ -261,7 +261,8 @@ impl Blocks {
         let states = &self.states[threads.clone()];
         let waits = |state: &State| matches!(state, State::Barrier { .. });
         let others_may_come = |state: &State| {
-            state.is_patient() || state.is_in_warp() || matches!(state, State::Group { .. })
+            let runs = matches!(state, State::Group { .. } | State::Ready(_));
+            runs || state.is_patient() || state.is_in_warp()
         };
         if !states.iter().any(waits) || states.iter().any(others_may_come) {
             return Ok(false);
@@ -292,7 +293,7 @@ impl Blocks {
                     Some(stack) => stack,
                     None => DefaultStack::new(STACK).map_err(Error::Stack)?,
                 };
-                slot.insert(lane::new(stack, self.job.kernel, lane))
+                slot.insert(lane::new(stack, self.job.step.kernel, lane))
             }
         };
         with(|worker| worker.run_lane(in_block as u16));
@@ -306,8 +307,8 @@ impl Blocks {
             }
             Ok(CoroutineResult::Return(())) => Ok(State::Ended),
             Err(panic) => Err(Fault::Panic {
-                thread: Index::of(in_block as u32, self.job.block),
-                block: Index::of(self.first + rank, self.job.grid),
+                thread: Index::of(in_block as u32, self.job.step.block),
+                block: Index::of(self.first + rank, self.job.step.grid),
                 message: message(panic.as_ref()),
             }),
         };
@@ -351,7 +352,7 @@ impl Blocks {
     fn block_of(&self, lane: usize) -> (Index, usize) {
         let threads = self.job.threads() as usize;
         let rank = lane / threads;
-        let block = Index::of(self.first + rank as u32, self.job.grid);
+        let block = Index::of(self.first + rank as u32, self.job.step.grid);
         (block, rank * threads)
     }
 
@@ -359,7 +360,7 @@ impl Blocks {
     fn stuck(&self) -> Result<Fault, Fault> {
         let patient = self.states.iter().position(State::is_patient);
         let Some(lane) = patient else {
-            for rank in 0..self.job.cluster {
+            for rank in 0..self.job.step.cluster {
                 self.agree(self.threads(rank))?;
             }
             unreachable!("lanes that agree go on")

@@ -9,7 +9,7 @@ const SECTOR_BYTES: u64 = 32;
 /// Bytes of a float.
 const WORD_BYTES: u64 = 4;
 
-/// The structure of one variant at some dims.
+/// The structure of one variant at some dims: what all its launches do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Structure {
     /// The variant.
@@ -19,11 +19,11 @@ pub struct Structure {
     pub parent: Option<String>,
     /// Dims of the operation.
     pub dims: Vec<u32>,
-    /// Blocks of the launch.
+    /// Blocks of the launch, of several the last.
     pub blocks: u64,
-    /// Threads of a block.
+    /// Threads of a block there.
     pub threads: u64,
-    /// Bytes of the shared arrays of a block.
+    /// Bytes of the shared arrays of a block there.
     pub shared_bytes: u32,
     /// Fused multiply-adds of all threads.
     pub multiply_adds: u64,
@@ -51,7 +51,7 @@ pub struct Structure {
     /// are 4, 32 neighbouring quads 16, one float for all threads 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sectors_per_request: Option<f64>,
-    /// Barriers that a block passes: barriers of all blocks / `blocks`.
+    /// Barriers that a block passes, of any launch: barriers of all blocks / all blocks.
     pub barriers_per_block: f64,
     /// Barriers of all blocks / rows of the output, which are its elements / its last dim.
     pub barriers_per_row: f64,
@@ -86,7 +86,7 @@ fn is_zero(count: &u64) -> bool {
 impl Structure {
     /// The structure that the counts of a variant at these dims show.
     pub fn of(variant: &Variant, dims: &[u32], counts: &Counts) -> Self {
-        let total = &counts.total;
+        let total = counts.sum();
         let shape = variant.operation.output_shape(dims);
         let elements = variant.operation.output_elements(dims) as u64;
         let rows = elements / shape.last().map_or(1, |&last| last as u64).max(1);
@@ -128,7 +128,7 @@ impl Structure {
             bank_conflict_factor: some_ratio(wavefronts, wavefronts - conflicts),
             wavefronts_per_request: some_ratio(wavefronts, shared_requests),
             sectors_per_request: some_ratio(sectors, global_requests),
-            barriers_per_block: ratio(counts.block_barriers(), counts.blocks()),
+            barriers_per_block: ratio(counts.block_barriers(), counts.all_blocks()),
             barriers_per_row: ratio(counts.block_barriers(), rows),
             shuffles_per_row: ratio(total.shuffles.instructions, rows),
             bytes_requested,

@@ -6,10 +6,11 @@ mod copies;
 mod fragments;
 mod groups;
 mod mbarriers;
+mod scratch;
 
-pub(crate) use bulk::Source as BulkSource;
+pub(crate) use bulk::{Destination, Source as BulkSource};
 pub(crate) use fragments::{Fragment, Shape};
-pub(crate) use groups::{Columns, Pairs, WARPGROUP};
+pub(crate) use groups::{Columns, Rows, WARPGROUP};
 
 use crate::count::memory::LANES;
 use crate::count::op::{Kind, Op};
@@ -17,12 +18,12 @@ use crate::count::sites::Sites;
 use crate::fault::{Access, Beside, Fault, Index, Place};
 use crate::gpu::Argument;
 use crate::lane;
-use crate::launch::Job;
 use crate::memory::Refusal;
 use crate::memory::clock::Clock;
 use crate::memory::global::Writer;
 use crate::memory::mbarrier::Mbarriers;
 use crate::memory::shared::{self, Declaration, SharedMemory, Visit};
+use crate::run::Job;
 use crate::source::Source;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -101,9 +102,9 @@ impl Worker {
             arguments: job.arguments.as_slice().into(),
             sites: Sites::new(job.registry.clone()),
             shared: SharedMemory::new(
-                job.cluster as usize,
+                job.step.cluster as usize,
                 job.threads() as usize,
-                job.shared_bytes,
+                job.step.shared_bytes,
             ),
             cluster: cluster::Barrier::default(),
             mbarriers: Mbarriers::default(),
@@ -127,7 +128,8 @@ impl Worker {
         self.published.clear();
         self.bulk.begin();
         self.groups.begin();
-        self.cluster.begin(self.job.cluster, self.job.threads());
+        self.cluster
+            .begin(self.job.step.cluster, self.job.threads());
         self.enter(0);
     }
 
@@ -169,8 +171,8 @@ impl Worker {
 
     fn place_of(&self, block: u32, lane: u16, source: Source) -> Place {
         Place {
-            thread: Index::of(lane.into(), self.job.block),
-            block: Index::of(block, self.job.grid),
+            thread: Index::of(lane.into(), self.job.step.block),
+            block: Index::of(block, self.job.step.grid),
             source,
         }
     }
@@ -188,7 +190,7 @@ impl Worker {
 
     #[inline]
     pub(crate) fn load(&mut self, input: u16, index: usize, at: At) -> Checked<u32> {
-        match self.job.inputs[usize::from(input)].get(index) {
+        match self.job.memory.inputs[usize::from(input)].get(index) {
             Ok((word, address)) => {
                 self.access(Op::on(Kind::GlobalLoad, input), address, at);
                 Ok(word)
@@ -197,15 +199,15 @@ impl Worker {
         }
     }
 
-    /// Reads the four words from `first` on, as what `kind` does.
-    pub(crate) fn load4(
+    /// Reads the `N` words from `first` on, as what `kind` does.
+    pub(crate) fn load_group<const N: usize>(
         &mut self,
         kind: Kind,
         input: u16,
         first: usize,
         at: At,
-    ) -> Checked<[u32; 4]> {
-        match self.job.inputs[usize::from(input)].get4(first) {
+    ) -> Checked<[u32; N]> {
+        match self.job.memory.inputs[usize::from(input)].get_group(first) {
             Ok((words, address)) => {
                 self.access(Op::on(kind, input), address, at);
                 Ok(words)
@@ -216,7 +218,7 @@ impl Worker {
 
     pub(crate) fn store(&mut self, output: u16, index: u32, word: u32, at: At) -> Checked<()> {
         let site = self.sites.find(at, Op::on(Kind::GlobalStore, output));
-        let array = &self.job.outputs[usize::from(output)];
+        let array = &self.job.memory.outputs[usize::from(output)];
         match array.set(index, word, self.writer(site)) {
             Ok(address) => {
                 self.sites.access(site, self.warp_lane(), address);
@@ -236,7 +238,7 @@ impl Worker {
         at: At,
     ) -> Checked<()> {
         let site = self.sites.find(at, Op::on(kind, output));
-        let array = &self.job.outputs[usize::from(output)];
+        let array = &self.job.memory.outputs[usize::from(output)];
         match array.set_group(index, words, self.writer(site)) {
             Ok(address) => {
                 self.sites.access(site, self.warp_lane(), address);
@@ -351,13 +353,13 @@ impl Worker {
 
     #[cold]
     fn input_fault(&self, input: u16, refusal: Refusal, at: At) -> Box<Fault> {
-        let array = self.job.inputs[usize::from(input)].name.clone();
+        let array = self.job.memory.inputs[usize::from(input)].name.clone();
         self.fault(array, refusal, Access::Read, Source::new(at))
     }
 
     #[cold]
     fn output_fault(&self, output: u16, refusal: Refusal, at: At) -> Box<Fault> {
-        let array = self.job.outputs[usize::from(output)].name.clone();
+        let array = self.job.memory.outputs[usize::from(output)].name.clone();
         self.fault(array, refusal, Access::Write, Source::new(at))
     }
 

@@ -279,10 +279,10 @@ fn a_shuffle_is_no_barrier() {
 }
 
 kernel! {
-    /// Every thread of an even number writes the same element.
-    pub fn write_after_write() {
-        if thread_x().is_multiple_of(2) {
-            tile().set(9, 1.0); // waw
+    /// Every thread whose number is a multiple of `every` writes the same element: its number / `same`.
+    pub fn write_after_write(every: u32, same: u32) {
+        if thread_x().is_multiple_of(every) {
+            tile().set(9, (thread_x() / same) as f32); // waw
         }
     }
 }
@@ -290,13 +290,36 @@ kernel! {
 #[test]
 fn two_writes_of_shared_memory() {
     let place = at("waw");
-    assert_eq!(
-        message(&launch(write_after_write(), 1, 4)),
-        format!(
-            "data race on tile[9]: write by thread (0, 0, 0) of block (0, 0, 0) at {place}, \
-             then write by thread (2, 0, 0) of block (0, 0, 0) at {place}, with no barrier between"
-        )
-    );
+    let launch = |every, same| {
+        let launch = launch(write_after_write(), 1, 64);
+        launch.dim(every).dim(same)
+    };
+    for (every, same, other) in [(2, 1, 2), (32, 64, 32)] {
+        assert_eq!(
+            message(&launch(every, same)),
+            format!(
+                "data race on tile[9]: write by thread (0, 0, 0) of block (0, 0, 0) at {place}, \
+                 then write by thread ({other}, 0, 0) of block (0, 0, 0) at {place}, with no barrier between"
+            )
+        );
+    }
+}
+
+kernel! {
+    /// The lanes of a warp write one value to one element, which another warp reads after a barrier.
+    pub fn one_value(out: Out<f32>) {
+        if thread_x() < 32 {
+            tile().set(9, 7.0);
+        }
+        barrier();
+        out.set(thread_x(), tile().get(9));
+    }
+}
+
+#[test]
+fn lanes_of_a_warp_that_write_one_value_are_one_write() {
+    let launch = launch(one_value(), 1, 64).output("out", 64);
+    assert_eq!(run(&launch).unwrap().outputs[0], [7.0; 64]);
 }
 
 kernel! {

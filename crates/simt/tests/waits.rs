@@ -559,6 +559,96 @@ fn a_product_of_a_warpgroup_of_what_no_fence_made_visible() {
     assert!(message(&short).starts_with("lane 100 of a warp or warpgroup of 100 lanes"));
 }
 
+kernel! {
+    /// A warpgroup makes a product while one more warp waits for it at a barrier.
+    pub fn awaited(out: Out<f32>) {
+        let columns: Shared<u32, 2048> = columns();
+        let mut products = Accumulators::<32>::ZERO;
+        if thread_x() < 128 {
+            for word in (thread_x()..2048).step_by(128) {
+                columns.set(word, 0x3c00_3c00); // ones
+            }
+            fence_async_shared();
+        }
+        barrier();
+        if thread_x() < 128 {
+            products.fence_shared();
+            let ones = Columns::swizzled(columns, 0);
+            products.multiply_shared::<false>(ones, ones);
+            products.commit();
+            products.wait_shared::<0>();
+        }
+        barrier();
+        out.set(thread_x(), products.0[31]);
+    }
+}
+
+#[test]
+fn a_warp_may_wait_at_a_barrier_for_a_product() {
+    let launch = launch(awaited(), 1, 160).output("out", 160);
+    let out = run(&launch).unwrap().outputs.remove(0);
+    assert_eq!(out[..128], [16.0; 128]);
+    assert_eq!(out[128..], [0.0; 32]);
+}
+
+kernel! {
+    /// A product whose rows lie in shared memory, of which thread 127 writes one before the product is waited for.
+    pub fn rows(fences: u32, waits: u32) {
+        let columns: Shared<u32, 4096> = rows_and_columns();
+        for word in (thread_x()..4096).step_by(128) {
+            columns.set(word, 0); // row
+        }
+        if fences == 1 {
+            fence_async_shared();
+        }
+        barrier();
+        let mut products = Accumulators::<32>::ZERO;
+        products.fence_shared();
+        products.multiply_shared::<false>(Columns::swizzled(columns, 512), Columns::swizzled(columns, 0)); // rows
+        products.commit();
+        if waits == 1 {
+            products.wait_shared::<0>();
+        } else {
+            products.wait_shared::<1>();
+        }
+        barrier();
+        if thread_x() == 127 {
+            columns.set(4 * 512, 1); // row again
+        }
+        barrier();
+        products.wait_shared::<0>();
+    }
+}
+
+shared! {
+    /// 64 columns and 64 rows of 64 values of binary16.
+    fn rows_and_columns() -> Shared<u32, 4096>, aligned 1024;
+}
+
+#[test]
+fn a_product_reads_rows_in_shared_memory_until_its_wait() {
+    let launch = |fences, waits| launch(rows(), 1, 128).dim(fences).dim(waits);
+    assert_eq!(
+        message(&launch(0, 1)),
+        format!(
+            "no fence: thread (0, 0, 0) of block (0, 0, 0) at {} reads rows_and_columns[2048] by a copy or a product \
+             of a warpgroup, which thread (0, 0, 0) of block (0, 0, 0) at {} wrote without a later fence_async_shared",
+            at("rows"),
+            at("row")
+        )
+    );
+    assert_eq!(
+        message(&launch(1, 0)),
+        format!(
+            "asynchronous product not waited for: write of rows_and_columns[2048] by thread (127, 0, 0) of block \
+             (0, 0, 0) at {}, which a product started by thread (0, 0, 0) of block (0, 0, 0) at {} may still be reading",
+            at("row again"),
+            at("rows")
+        )
+    );
+    run(&launch(1, 1)).unwrap();
+}
+
 #[test]
 fn a_write_of_what_a_product_of_a_warpgroup_still_reads() {
     let launch = launch(group(), 1, 128).dim(1).dim(0).dim(128);

@@ -19,6 +19,9 @@ pub struct Counts {
     pub total: Tally,
     /// By line of source, in order of file and line.
     pub lines: Vec<Line>,
+    /// What the launches before it in a sequence did, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<Counts>,
 }
 
 /// What one line of source did.
@@ -163,7 +166,26 @@ impl Counts {
             shared_bytes,
             total,
             lines,
+            before: Vec::new(),
         }
+    }
+
+    /// What all launches did together.
+    pub fn sum(&self) -> Tally {
+        self.launches().fold(Tally::default(), |mut sum, launch| {
+            sum += launch.total;
+            sum
+        })
+    }
+
+    /// The launches before it, and itself.
+    fn launches(&self) -> impl Iterator<Item = &Self> {
+        self.before.iter().chain([self])
+    }
+
+    /// Blocks of all launches.
+    pub fn all_blocks(&self) -> u64 {
+        self.launches().map(Self::blocks).sum()
     }
 
     /// Blocks of the grid.
@@ -176,14 +198,16 @@ impl Counts {
         self.block.iter().map(|&extent| u64::from(extent)).product()
     }
 
-    /// Barriers that the blocks pass: each counts once for its block.
+    /// Barriers that the blocks of all launches pass: each counts once for its block.
     pub fn block_barriers(&self) -> u64 {
-        self.total.barriers.operations / self.threads()
+        self.launches()
+            .map(|launch| launch.total.barriers.operations / launch.threads())
+            .sum()
     }
 
-    /// What was counted of instructions, a thread at a time.
+    /// What was counted of instructions in all launches, a thread at a time.
     pub fn thread_instructions(&self) -> u64 {
-        let t = &self.total;
+        let t = self.sum();
         t.global_loads.accesses
             + t.global_stores.accesses
             + t.shared_loads.accesses
@@ -230,7 +254,7 @@ impl Tally {
         };
         let mut tally = Self::default();
         match kind {
-            Kind::GlobalLoad | Kind::GlobalLoad4 => tally.global_loads = global,
+            Kind::GlobalLoad | Kind::GlobalLoad2 | Kind::GlobalLoad4 => tally.global_loads = global,
             Kind::GlobalStore | Kind::GlobalStore2 | Kind::GlobalStore4 => {
                 tally.global_stores = global;
             }

@@ -20,6 +20,7 @@ macro_rules! kinds {
 
 kinds! {
     GlobalLoad,
+    GlobalLoad2,
     GlobalLoad4,
     GlobalStore,
     GlobalStore2,
@@ -99,7 +100,7 @@ impl Kind {
             | Self::CopyWrite
             | Self::SharedLoad4
             | Self::SharedStore4 => 16,
-            Self::GlobalStore2 | Self::SharedLoad2 | Self::SharedStore2 => 8,
+            Self::GlobalLoad2 | Self::GlobalStore2 | Self::SharedLoad2 | Self::SharedStore2 => 8,
             Self::GlobalLoad | Self::GlobalStore | Self::SharedLoad | Self::SharedStore => 4,
             _ => 0,
         }

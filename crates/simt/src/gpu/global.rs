@@ -57,7 +57,7 @@ impl In<f32> {
     pub fn get4(self, quad: u32) -> F32x4 {
         let at = Location::caller();
         let (kind, first) = (Kind::GlobalLoad4, self.at(0) + 4 * quad as usize);
-        F32x4(checked(|worker| worker.load4(kind, self.number, first, at)).map(f32::from_bits))
+        F32x4(checked(|worker| worker.load_group(kind, self.number, first, at)).map(f32::from_bits))
     }
 
     /// As [`get4`](Self::get4); on the device, a read that may move across writes of the output.
@@ -72,6 +72,22 @@ impl In<f32> {
     #[inline]
     pub fn get4_once(self, quad: u32) -> F32x4 {
         self.get4(quad)
+    }
+
+    /// As [`get4`](Self::get4); on the device, past the L1 cache.
+    #[track_caller]
+    #[inline]
+    pub fn get4_past_l1(self, quad: u32) -> F32x4 {
+        self.get4(quad)
+    }
+
+    /// The elements `2 * pair` and `2 * pair + 1`, in one 64-bit access; on the device, past the L1 cache.
+    #[track_caller]
+    #[inline]
+    pub fn get2_past_l1(self, pair: u32) -> [f32; 2] {
+        let at = Location::caller();
+        let (kind, first) = (Kind::GlobalLoad2, self.at(0) + 2 * pair as usize);
+        checked(|worker| worker.load_group(kind, self.number, first, at)).map(f32::from_bits)
     }
 
     /// As [`get4`](Self::get4) if `present`, else zeros and no access.

@@ -17,19 +17,19 @@ macro_rules! positions {
 
 positions! {
     /// Index of the thread in its block, x.
-    thread_x = |worker| Index::of(worker.lane.into(), worker.job.block).0[0];
+    thread_x = |worker| Index::of(worker.lane.into(), worker.job.step.block).0[0];
     /// Index of the thread in its block, y.
-    thread_y = |worker| Index::of(worker.lane.into(), worker.job.block).0[1];
+    thread_y = |worker| Index::of(worker.lane.into(), worker.job.step.block).0[1];
     /// Threads of a block, x.
-    threads_x = |worker| worker.job.block[0];
+    threads_x = |worker| worker.job.step.block[0];
     /// Threads of a block, y.
-    threads_y = |worker| worker.job.block[1];
+    threads_y = |worker| worker.job.step.block[1];
     /// Index of the block in the grid, x.
-    block_x = |worker| Index::of(worker.block, worker.job.grid).0[0];
+    block_x = |worker| Index::of(worker.block, worker.job.step.grid).0[0];
     /// Index of the block in the grid, y.
-    block_y = |worker| Index::of(worker.block, worker.job.grid).0[1];
+    block_y = |worker| Index::of(worker.block, worker.job.step.grid).0[1];
     /// Index of the block in the grid, z.
-    block_z = |worker| Index::of(worker.block, worker.job.grid).0[2];
+    block_z = |worker| Index::of(worker.block, worker.job.step.grid).0[2];
 }
 
 /// Waits for every thread of the block, and makes what each wrote before it visible to all.

@@ -1,6 +1,6 @@
 //! The entry of a kernel: its parameters from the arguments of the launch.
 
-use super::{Boxes, In, Out};
+use super::{Boxes, In, Out, Scratch};
 use std::slice::Iter;
 
 /// A kernel, as [`kernel!`](crate::kernel!) declares it.
@@ -48,6 +48,8 @@ pub enum Type {
     Dim,
     /// `Boxes`.
     Boxes,
+    /// `Scratch`.
+    Scratch,
 }
 
 /// What a launch gives for a parameter: the number of an array, or a dim.
@@ -61,6 +63,8 @@ pub enum Argument {
     Dim(u32),
     /// Boxes of an input.
     Boxes(Boxes),
+    /// Scratch memory.
+    Scratch(u16),
 }
 
 /// A type that a kernel's parameter may have.
@@ -125,6 +129,17 @@ impl Parameter for Boxes {
     fn take(arguments: &mut Iter<'_, Argument>) -> Self {
         match arguments.next() {
             Some(&Argument::Boxes(boxes)) => boxes,
+            other => wrong(other),
+        }
+    }
+}
+
+impl Parameter for Scratch {
+    const TYPE: Type = Type::Scratch;
+
+    fn take(arguments: &mut Iter<'_, Argument>) -> Self {
+        match arguments.next() {
+            Some(&Argument::Scratch(number)) => Self::new(number),
             other => wrong(other),
         }
     }

@@ -18,6 +18,7 @@ mod maths;
 mod mbarrier;
 #[path = "../../../kernels/device/src/gpu/quad.rs"]
 mod quad;
+mod scratch;
 mod shared;
 mod tensor;
 #[path = "../../../kernels/device/src/gpu/unrolled.rs"]
@@ -29,7 +30,9 @@ pub use crate::memory::shared::Declaration;
 pub use crate::{kernel, shared};
 pub use async_copy::{close_copies, wait_for_copies};
 pub use boxes::Boxes;
-pub use bulk::{close_stores, fence_async_shared, wait_for_stores};
+pub use bulk::{
+    close_stores, fence_async_global, fence_async_shared, wait_for_reads_of_stores, wait_for_stores,
+};
 pub use cluster::{cluster_arrive, cluster_arrive_relaxed, cluster_rank, cluster_wait};
 pub use global::{In, Out};
 pub use grid::{
@@ -40,6 +43,7 @@ pub use kernel::{Argument, Kernel, Parameter, Type};
 pub use maths::{div, exp, exp2, fma, max, reciprocal, rsqrt};
 pub use mbarrier::{Mbarrier, publish_barriers};
 pub use quad::F32x4;
+pub use scratch::Scratch;
 pub use shared::Shared;
 pub(crate) use tensor::pair;
 pub use tensor::{

@@ -9,7 +9,7 @@ use super::tensor::pair;
 use crate::count::op::Kind;
 use crate::lane::{self, Event};
 use crate::source::Source;
-use crate::worker::{self, checked, with};
+use crate::worker::{self, Rows, checked, with};
 use std::panic::Location;
 
 /// Sums of 64 rows by `2 R` columns over a warpgroup. Warp w of it has the rows 16w to 16w+15; with g the lane
@@ -64,8 +64,18 @@ impl<const R: usize> Accumulators<R> {
     /// Starts `self = a b`, or with `SUM` `self += a b`, for 16 steps along K.
     #[track_caller]
     pub fn multiply<const SUM: bool>(&mut self, a: [u32; 4], b: Columns) {
-        self.add::<SUM>(a.map(pair), b, Location::caller());
+        let rows = Rows::Pairs(a.map(pair));
+        self.add::<SUM>(rows, b, Location::caller());
     }
+
+    /// As [`multiply`](Self::multiply), with the 64 rows of a in shared memory, in the same order as b.
+    #[track_caller]
+    pub fn multiply_shared<const SUM: bool>(&mut self, a: Columns, b: Columns) {
+        self.add::<SUM>(Rows::Shared(a.0), b, Location::caller());
+    }
+
+    /// On the device, orders what was done with `self` before the products that follow, which take a from shared memory.
+    pub fn fence_shared(&mut self) {}
 
     /// Adds every value to that of `sums`.
     pub fn add_to(&self, sums: &mut [f32; R]) {
@@ -86,12 +96,14 @@ impl<const R: usize> Accumulators<R> {
         checked(|worker| worker.end_products(0, at));
     }
 
-    fn add<const SUM: bool>(
-        &mut self,
-        a: worker::Pairs,
-        b: Columns,
-        at: &'static Location<'static>,
-    ) {
+    /// Waits until all groups of products but the last `LEFT` are done, of which one wrote `self`; none read pairs.
+    #[track_caller]
+    pub fn wait_shared<const LEFT: u32>(&mut self) {
+        let at = Source::new(Location::caller());
+        checked(|worker| worker.end_products(LEFT, at));
+    }
+
+    fn add<const SUM: bool>(&mut self, a: Rows, b: Columns, at: &'static Location<'static>) {
         const { assert!(R == 32 || R == 64, "64 or 128 columns") };
         let kind = match R {
             32 => Kind::Product64,

@@ -3,6 +3,7 @@
 use super::Refusal;
 use super::stamp::Stamp;
 use crate::fault::Elements;
+use std::array::from_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
@@ -53,15 +54,15 @@ impl Input {
         }
     }
 
-    /// The four words from `first` on and the address of the first.
+    /// The `N` words from `first` on, 2 or 4, and the address of the first.
     #[inline]
-    pub(crate) fn get4(&self, first: usize) -> Result<([u32; QUAD], u32), Refusal> {
-        check(first, QUAD, self.words.len(), self.offset)?;
-        let words = &self.words[first..first + QUAD];
-        Ok((
-            [words[0], words[1], words[2], words[3]],
-            (self.offset + first) as u32,
-        ))
+    pub(crate) fn get_group<const N: usize>(
+        &self,
+        first: usize,
+    ) -> Result<([u32; N], u32), Refusal> {
+        check(first, N, self.words.len(), self.offset)?;
+        let words = from_fn(|i| self.words[first + i]);
+        Ok((words, (self.offset + first) as u32))
     }
 }
 
@@ -141,6 +142,13 @@ impl Output {
         self.times[index].store(writer.now, Relaxed);
         self.words[index].store(word, Relaxed);
         Ok(())
+    }
+
+    /// A launch has ended: all that it wrote is before the next.
+    pub(crate) fn end_launch(&self) {
+        for writer in &self.writers {
+            writer.store(Stamp::default().bits(), Relaxed);
+        }
     }
 
     /// The content, as floats.

@@ -4,10 +4,29 @@ pub(crate) mod clock;
 pub(crate) mod global;
 pub(crate) mod mbarrier;
 pub(crate) mod order;
+pub(crate) mod scratch;
 pub(crate) mod shared;
 pub(crate) mod stamp;
 
 use crate::fault::Elements;
+use global::{Input, Output};
+use scratch::Scratch;
+
+/// The arrays in global memory of launches in a sequence.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) outputs: Vec<Output>,
+    pub(crate) scratch: Vec<Scratch>,
+}
+
+impl Memory {
+    /// A launch has ended: all that it did is before the next.
+    pub(crate) fn end_launch(&self) {
+        self.outputs.iter().for_each(Output::end_launch);
+        self.scratch.iter().for_each(Scratch::end_launch);
+    }
+}
 
 /// What is wrong with an access; the worker adds who made it and where.
 #[derive(Debug)]

@@ -6,6 +6,7 @@
 
 use super::clock::Clock;
 use super::stamp::Stamp;
+use crate::count::memory::LANES;
 use std::ops::Range;
 
 /// The time of an access that is still under way: a copy that nobody waited for.
@@ -88,6 +89,18 @@ impl Order {
     #[inline]
     pub(crate) fn is_before(&self, stamp: Stamp, by: u16) -> bool {
         (stamp.when() < self.floor && self.own.contains(&stamp.lane())) || self.is_known(stamp, by)
+    }
+
+    /// Whether two writes of a word are of one instruction of a warp: of several lanes that write one value, one does.
+    pub(crate) fn is_one_write(&self, one: Stamp, other: Stamp) -> bool {
+        let warp = |stamp: Stamp| {
+            let lane = usize::from(stamp.lane());
+            (lane / self.threads, lane % self.threads / LANES)
+        };
+        one.when() == other.when()
+            && one.when() != UNDER_WAY
+            && one.site() == other.site()
+            && warp(one) == warp(other)
     }
 
     #[inline(never)]

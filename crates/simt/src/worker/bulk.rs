@@ -4,6 +4,7 @@ use super::{At, Checked, Worker};
 use crate::count::op::{Kind, Op};
 use crate::fault::Access;
 use crate::gpu::Boxes;
+use crate::memory::order::UNDER_WAY;
 use crate::memory::shared::{Place, Visit};
 use crate::memory::stamp::Stamp;
 use std::collections::{HashMap, VecDeque};
@@ -21,24 +22,49 @@ pub(crate) enum Source {
         first: usize,
         quads: u32,
     },
+    /// So many quads of scratch memory from a word on.
+    Scratch {
+        number: u16,
+        first: usize,
+        quads: u32,
+    },
     /// The box whose first element is this one, the fastest dim first.
     Box { boxes: Boxes, at: [u32; 3] },
 }
 
-/// Words that a store reads while its thread goes on.
+/// Where a copy takes what it reads in shared memory.
 #[derive(Debug, Clone, Copy)]
-struct Reads {
+pub(crate) enum Destination {
+    Output(u16),
+    Scratch(u16),
+}
+
+/// A store, which reads words while its thread goes on.
+#[derive(Debug, Clone, Copy)]
+struct Store {
     place: Place,
     first: usize,
     count: usize,
     visit: Visit,
     /// The time after it began.
     since: u32,
+    /// Scratch memory that it writes, and the first word there.
+    writes: Option<(u16, usize)>,
+}
+
+/// Stores that a thread started and has not waited for.
+#[derive(Debug, Default)]
+struct Started {
+    open: Vec<Store>,
+    /// In groups.
+    closed: VecDeque<Vec<Store>>,
+    /// Those that have read all, and may still be writing.
+    read: Vec<Store>,
 }
 
 /// Stores that threads started and have not waited for.
 #[derive(Debug, Default)]
-pub(crate) struct Stores(HashMap<u16, (Vec<Reads>, VecDeque<Vec<Reads>>)>);
+pub(crate) struct Stores(HashMap<u16, Started>);
 
 impl Stores {
     pub(super) fn begin(&mut self) {
@@ -64,14 +90,19 @@ impl Worker {
                 first,
                 quads,
             } => {
-                let words = self.job.inputs[usize::from(input)].quads(first, quads);
+                let words = self.job.memory.inputs[usize::from(input)].quads(first, quads);
                 words.map_err(|refusal| self.input_fault(input, refusal, at))?
             }
+            Source::Scratch {
+                number,
+                first,
+                quads,
+            } => self.read_scratch(number, first, quads, place, mbarrier, at)?,
             Source::Box { boxes, at: first } => {
                 let aligned = Boxes::check(quad);
                 aligned.map_err(|refusal| self.shared_fault(place, refusal, Access::Write, at))?;
                 boxes.words(
-                    &self.job.inputs[usize::from(boxes.input)].words,
+                    &self.job.memory.inputs[usize::from(boxes.input)].words,
                     first,
                     quad,
                 )
@@ -129,17 +160,40 @@ impl Worker {
         Ok(())
     }
 
-    /// Starts a copy of so many quads of a shared array, from `quad` on, to those of an output from `to_quad` on.
+    /// Quads of scratch memory, read by a copy that counts at an mbarrier of the block.
+    fn read_scratch(
+        &mut self,
+        scratch: u16,
+        first: usize,
+        quads: u32,
+        to: Place,
+        mbarrier: (Place, u32),
+        at: At,
+    ) -> Checked<Vec<u32>> {
+        let rank = self.rank() as usize;
+        let number = self.mbarrier(rank, mbarrier.0, mbarrier.1, at)?;
+        let site = self.sites.find(at, Op::on(Kind::BulkLoad, to.array));
+        let copies = self.shared.order.copies_at(number);
+        let stamp = Stamp::new(self.shared.order.tick(), copies, site);
+        let visitor = self.scratch_visitor(stamp);
+        let array = &self.job.memory.scratch[usize::from(scratch)];
+        array
+            .read(first, QUAD * quads as usize, visitor)
+            .map_err(|refusal| self.scratch_fault(scratch, refusal, Access::Read, at))
+    }
+
+    /// Starts a copy of so many quads of a shared array, from `quad` on, to those from `to_quad` on of another.
     pub(crate) fn start_store(
         &mut self,
         place: Place,
         quad: u32,
-        output: u16,
+        to: Destination,
         to_quad: u32,
         quads: u32,
         at: At,
     ) -> Checked<()> {
-        let site = self.sites.find(at, Op::on(Kind::BulkStore, output));
+        let (Destination::Output(array) | Destination::Scratch(array)) = to;
+        let site = self.sites.find(at, Op::on(Kind::BulkStore, array));
         self.sites.count_bytes(site, 16 * u64::from(quads));
         let (first, count) = (QUAD * quad as usize, QUAD * quads as usize);
         let visit = self.visit(site);
@@ -147,49 +201,94 @@ impl Worker {
             .shared
             .read_beside(place, first, count, visit)
             .map_err(|refusal| self.shared_fault(place, refusal, Access::Read, at))?;
-        let (quads, _) = words.as_chunks::<QUAD>();
-        for (i, &quad) in quads.iter().enumerate() {
-            let array = &self.job.outputs[usize::from(output)];
-            array
-                .set_group(to_quad + i as u32, quad, self.writer(site))
-                .map_err(|refusal| self.output_fault(output, refusal, at))?;
-        }
+        let writes = match to {
+            Destination::Output(output) => {
+                self.write_output(output, to_quad, &words, site, at)?;
+                None
+            }
+            Destination::Scratch(scratch) => {
+                let first = QUAD * to_quad as usize;
+                let visitor = self.scratch_visitor(Stamp::new(UNDER_WAY, self.id, site));
+                self.job.memory.scratch[usize::from(scratch)]
+                    .write(first, &words, visitor)
+                    .map_err(|refusal| self.scratch_fault(scratch, refusal, Access::Write, at))?;
+                Some((scratch, first))
+            }
+        };
         let since = self.shared.order.tick();
-        let (open, _) = self.bulk.0.entry(self.id).or_default();
-        open.push(Reads {
+        self.bulk.0.entry(self.id).or_default().open.push(Store {
             place,
             first,
             count,
             visit,
             since,
+            writes,
         });
+        Ok(())
+    }
+
+    /// Words of a copy arrive in an output.
+    fn write_output(
+        &self,
+        output: u16,
+        to_quad: u32,
+        words: &[u32],
+        site: u16,
+        at: At,
+    ) -> Checked<()> {
+        let (quads, _) = words.as_chunks::<QUAD>();
+        for (i, &quad) in quads.iter().enumerate() {
+            let array = &self.job.memory.outputs[usize::from(output)];
+            array
+                .set_group(to_quad + i as u32, quad, self.writer(site))
+                .map_err(|refusal| self.output_fault(output, refusal, at))?;
+        }
         Ok(())
     }
 
     /// Closes the group of the stores that the lane started.
     pub(crate) fn close_stores(&mut self) {
-        let (open, closed) = self.bulk.0.entry(self.id).or_default();
-        closed.push_back(mem::take(open));
+        let started = self.bulk.0.entry(self.id).or_default();
+        started.closed.push_back(mem::take(&mut started.open));
     }
 
     /// All groups of stores of the lane but the last `left` have read what they store: nobody wrote it meanwhile.
-    pub(crate) fn end_stores(&mut self, left: u32, at: At) -> Checked<()> {
-        let Some((_, closed)) = self.bulk.0.get_mut(&self.id) else {
+    pub(crate) fn end_reads_of_stores(&mut self, left: u32, at: At) -> Checked<()> {
+        let Some(started) = self.bulk.0.get_mut(&self.id) else {
             return Ok(());
         };
-        let ended = closed.len().saturating_sub(left as usize);
-        let ended: Vec<Reads> = closed.drain(..ended).flatten().collect();
-        for reads in ended {
-            let Reads {
+        let ended = started.closed.len().saturating_sub(left as usize);
+        let ended: Vec<Store> = started.closed.drain(..ended).flatten().collect();
+        started.read.extend(&ended);
+        for store in ended {
+            let Store {
                 place,
                 first,
                 count,
                 visit,
                 since,
-            } = reads;
+                ..
+            } = store;
             self.shared
                 .end_beside(place, first, count, visit, since)
                 .map_err(|refusal| self.shared_fault(place, refusal, Access::Read, at))?;
+        }
+        Ok(())
+    }
+
+    /// All groups of stores of the lane are done: what they wrote is there.
+    pub(crate) fn end_stores(&mut self, at: At) -> Checked<()> {
+        self.end_reads_of_stores(0, at)?;
+        let Some(started) = self.bulk.0.get_mut(&self.id) else {
+            return Ok(());
+        };
+        for store in mem::take(&mut started.read) {
+            if let Some((scratch, first)) = store.writes {
+                let visitor = self.scratch_visitor(self.now(store.visit.site));
+                self.job.memory.scratch[usize::from(scratch)]
+                    .end_copies(first, store.count, visitor)
+                    .map_err(|refusal| self.scratch_fault(scratch, refusal, Access::Write, at))?;
+            }
         }
         Ok(())
     }

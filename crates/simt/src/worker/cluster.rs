@@ -90,11 +90,11 @@ impl Worker {
 
     /// That rank, if the cluster has a block of it.
     pub(super) fn block_in(&self, rank: u32, at: At) -> Checked<usize> {
-        match rank < self.job.cluster {
+        match rank < self.job.step.cluster {
             true => Ok(rank as usize),
             false => Err(Box::new(Fault::NoBlock {
                 rank,
-                blocks: self.job.cluster,
+                blocks: self.job.step.cluster,
                 place: self.place(at),
             })),
         }

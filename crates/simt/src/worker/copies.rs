@@ -15,7 +15,7 @@ impl Worker {
         first: usize,
         at: At,
     ) -> Checked<()> {
-        let words = self.load4(Kind::CopyRead, input, first, at)?;
+        let words = self.load_group(Kind::CopyRead, input, first, at)?;
         let site = self.sites.find(at, Op::on(Kind::CopyWrite, place.array));
         match self.shared.start_copy(place, quad, words, self.visit(site)) {
             Ok(()) => {

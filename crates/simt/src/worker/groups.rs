@@ -36,10 +36,19 @@ fn quads_of(rows: Columns, row: usize) -> [usize; 2] {
 /// A lane's pairs of a: rows g, g + 8, g, g + 8 of its warp's 16, steps 2t and the next, twice, and those 8 further.
 pub(crate) type Pairs = [[f32; 2]; 4];
 
+/// The 64 rows of a product.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Rows {
+    /// A lane's part of them.
+    Pairs(Pairs),
+    /// All of them, in shared memory.
+    Shared(Columns),
+}
+
 /// What a lane offers, and what it gets.
 #[derive(Debug, Clone)]
 struct Part {
-    pairs: Pairs,
+    rows: Rows,
     columns: Columns,
     products: Vec<f32>,
 }
@@ -74,7 +83,7 @@ impl Worker {
     /// The lane offers its part of a product with so many values for it.
     pub(crate) fn offer(
         &mut self,
-        pairs: Pairs,
+        rows: Rows,
         columns: Columns,
         values: usize,
         at: At,
@@ -89,7 +98,7 @@ impl Worker {
             }));
         }
         let part = Part {
-            pairs,
+            rows,
             columns,
             products: vec![0.0; values],
         };
@@ -115,10 +124,23 @@ impl Worker {
             lane: self.id,
             site,
         };
+        let mut read = vec![(columns, count)];
         let mut a = [[0.0; ROWS]; STEPS];
+        if let Rows::Shared(rows) = part.rows {
+            read.push((rows, ROWS));
+            let values = self.read_rows(rows, ROWS, visit, at)?;
+            for (row, steps) in values.into_iter().enumerate() {
+                for (step, value) in steps.into_iter().enumerate() {
+                    a[step][row] = value;
+                }
+            }
+        }
         for (lane, id) in ids.iter().enumerate() {
             let (warp, g, t) = (lane / 32, lane % 32 / 4, lane % 4);
-            for (i, pair) in self.groups.parts[id].pairs.into_iter().enumerate() {
+            let Rows::Pairs(pairs) = self.groups.parts[id].rows else {
+                continue;
+            };
+            for (i, pair) in pairs.into_iter().enumerate() {
                 for (j, value) in pair.into_iter().enumerate() {
                     a[2 * t + j + i / 2 * 8][16 * warp + g + i % 2 * 8] = value;
                 }
@@ -144,12 +166,12 @@ impl Worker {
         }
         let since = self.shared.order.tick();
         let (open, _) = self.groups.reads.entry(self.id).or_default();
-        open.push(Reads {
+        open.extend(read.into_iter().map(|(columns, rows)| Reads {
             columns,
-            rows: count,
+            rows,
             visit,
             since,
-        });
+        }));
         Ok(())
     }
 

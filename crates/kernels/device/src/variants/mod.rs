@@ -81,6 +81,10 @@ pub mod matmul_ffma_128x64;
 pub mod matmul_ffma_halves;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_mma_f16x3"))]
 pub mod matmul_mma_f16x3;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_narrow"))]
+pub mod matmul_narrow;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_two_pass"))]
+pub mod matmul_two_pass;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3"))]
 pub mod matmul_wgmma_f16x3;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "matmul_wgmma_f16x3_cluster"))]
@@ -139,11 +143,7 @@ pub mod triangle_wide;
 // Device only: they do what the CPU executor does not.
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_local"))]
 pub mod matmul_local;
-#[cfg(all(target_arch = "nvptx64", variant = "matmul_narrow"))]
-pub mod matmul_narrow;
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_presplit"))]
 pub mod matmul_presplit;
-#[cfg(all(target_arch = "nvptx64", variant = "matmul_two_pass"))]
-pub mod matmul_two_pass;
 #[cfg(all(target_arch = "nvptx64", variant = "multiply_ring"))]
 pub mod multiply_ring;

@@ -1,0 +1,67 @@
+//! Scratch memory, as the lanes of the blocks that run together reach it.
+
+use super::{At, Checked, Worker};
+use crate::count::op::{Kind, Op};
+use crate::fault::{Access, Fault};
+use crate::memory::Refusal;
+use crate::memory::scratch::Visitor;
+use crate::memory::stamp::Stamp;
+use crate::source::Source;
+
+impl Worker {
+    /// Reads a word of scratch memory.
+    pub(crate) fn scratch_load(&mut self, scratch: u16, word: u32, at: At) -> Checked<u32> {
+        let site = self.sites.find(at, Op::on(Kind::GlobalLoad, scratch));
+        let visitor = self.scratch_visitor(self.now(site));
+        let words = self.job.memory.scratch[usize::from(scratch)].read(word as usize, 1, visitor);
+        let words = words.map_err(|r| self.scratch_fault(scratch, r, Access::Read, at))?;
+        self.sites.access(site, self.warp_lane(), word);
+        Ok(words[0])
+    }
+
+    /// Writes a word of scratch memory.
+    pub(crate) fn scratch_store(
+        &mut self,
+        scratch: u16,
+        word: u32,
+        value: u32,
+        at: At,
+    ) -> Checked<()> {
+        let site = self.sites.find(at, Op::on(Kind::GlobalStore, scratch));
+        let visitor = self.scratch_visitor(self.now(site));
+        let array = &self.job.memory.scratch[usize::from(scratch)];
+        array
+            .write(word as usize, &[value], visitor)
+            .map_err(|refusal| self.scratch_fault(scratch, refusal, Access::Write, at))?;
+        self.sites.access(site, self.warp_lane(), word);
+        Ok(())
+    }
+
+    /// What the lane does now, at a site.
+    pub(super) fn now(&self, site: u16) -> Stamp {
+        Stamp::new(self.shared.order.now(), self.id, site)
+    }
+
+    /// The lane, for an access of scratch memory that is remembered as this.
+    pub(super) fn scratch_visitor(&self, stamp: Stamp) -> Visitor<'_> {
+        Visitor {
+            order: &self.shared.order,
+            first_block: self.first_block,
+            threads: self.job.threads(),
+            by: self.id,
+            stamp,
+        }
+    }
+
+    #[cold]
+    pub(super) fn scratch_fault(
+        &self,
+        scratch: u16,
+        refusal: Refusal,
+        access: Access,
+        at: At,
+    ) -> Box<Fault> {
+        let array = self.job.memory.scratch[usize::from(scratch)].name.clone();
+        self.fault(array, refusal, access, Source::new(at))
+    }
+}
