@@ -98,7 +98,7 @@ fn goals_are_not_met_where_the_evidence_does_not_have_them() {
         "{text}"
     );
     assert!(
-        text.contains("6 goals: 2 met, 2 not met, 2 not testable here."),
+        text.contains("5 goals: 1 met, 2 not met, 2 not testable here."),
         "{text}"
     );
     assert!(!text.contains("The note's"), "{text}");

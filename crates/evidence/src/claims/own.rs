@@ -3,7 +3,7 @@
 use super::Outcome;
 use super::judge::{Finding, bound, untestable};
 use super::statistic::mean_us;
-use crate::diff::{Quantity, Side};
+use crate::diff::{Quantity, Side, signed};
 use crate::error::Invalid;
 use crate::implementation::label;
 use crate::operation::Operation;
@@ -41,10 +41,11 @@ pub(super) fn leads(
         return Ok(untestable("no other implementation was measured"));
     };
     let figure = Some(format!(
-        "{}; best of the others: {}, {}",
+        "{}; best of the others: {}, {} ({})",
         us(own),
         label(name),
-        us(*next)
+        us(*next),
+        signed((next / own - 1.0) * 100.0)
     ));
     let (mut ahead, mut open) = (Vec::new(), Vec::new());
     for (_, name) in &others {
