@@ -4,8 +4,8 @@
 
 use mage_simt::Launch;
 use mage_simt::gpu::{
-    Accumulators, Columns, In, Out, barrier, cut_tf32, fence_async_shared, kernel,
-    max_magnitude_f16, mma_f16, mma_tf32, shared, split_f16, split_tf32, thread_x,
+    Accumulators, Columns, In, Out, barrier, cut_tf32, fence_async_shared, kernel, mma_f16,
+    mma_tf32, shared, split_f16, split_tf32, thread_x,
 };
 use std::array::from_fn;
 use std::num::NonZero;
@@ -147,17 +147,6 @@ fn tf32(x: f32) -> f64 {
     let x = f64::from(x);
     let ulp = 2f64.powi(x.abs().log2().floor() as i32 - 10);
     (x / ulp).round() * ulp
-}
-
-#[test]
-fn the_larger_of_two_halves_is_nan_where_either_is() {
-    let (one, minus_two) = (0x3c00, 0xc000);
-    assert_eq!(
-        max_magnitude_f16(one | minus_two << 16, minus_two | one << 16),
-        0x4000_4000
-    );
-    assert_eq!(max_magnitude_f16(0x7c00, one), 0x7c00);
-    assert_eq!(max_magnitude_f16(0xfe01, one << 16), one << 16 | 0x7fff);
 }
 
 shared! {

@@ -72,6 +72,32 @@ fn a_value_outside_the_domain_has_its_tiles_computed_in_fp32() {
 }
 
 #[test]
+fn values_that_vanish_in_binary16_are_not_taken_for_zeros() {
+    let dims = [128, 128, 64];
+    for id in IDS {
+        for value in [1e-15, 1e-42, f32::from_bits(1)] {
+            let mut inputs = generate(Matmul, &dims, SEED).unwrap();
+            values(&mut inputs, "a.bin").fill(value);
+            let execution = execute(variants::find(id).unwrap(), &inputs).unwrap();
+            let expected = reference(&inputs).unwrap();
+            let largest = expected.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+            // Half a step of FP32's least, or what FP32 loses in sums of 64.
+            let allowed = (largest * 1e-5).max(64.0 * 1.5e-45);
+            for (found, expected) in execution.output.iter().zip(&expected) {
+                let error = (f64::from(*found) - expected).abs();
+                assert!(error <= allowed, "{id} {value}: {found} for {expected}");
+            }
+        }
+        for zero in [0.0, -0.0] {
+            let mut inputs = generate(Matmul, &dims, SEED).unwrap();
+            values(&mut inputs, "a.bin").fill(zero);
+            let fma = check(id, &inputs, 1.0).total.fma.operations;
+            assert_eq!(fma, 0, "{id}: zeros lie in the domain");
+        }
+    }
+}
+
+#[test]
 fn the_second_launch_alone_reads_what_nothing_wrote() {
     let variant = variants::find("matmul_narrow").unwrap();
     let dims = [128, 128, 64];

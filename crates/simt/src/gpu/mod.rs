@@ -46,9 +46,7 @@ pub use quad::F32x4;
 pub use scratch::Scratch;
 pub use shared::Shared;
 pub(crate) use tensor::pair;
-pub use tensor::{
-    cut_tf32, cut_tf32_by, max_magnitude_f16, mma_f16, mma_tf32, split_f16, split_tf32, tf32_mask,
-};
+pub use tensor::{cut_tf32, cut_tf32_by, mma_f16, mma_tf32, split_f16, split_tf32, tf32_mask};
 pub(crate) use unrolled::unrolled;
 pub use unrolled::{array, each};
 pub use warp::{

@@ -33,20 +33,6 @@ pub fn split_f16(first: f32, second: f32) -> (u32, u32) {
     (join(high), join(low))
 }
 
-/// In each half the larger of the magnitudes of `x` and `y`, NaN where either is.
-#[inline]
-pub fn max_magnitude_f16(x: u32, y: u32) -> u32 {
-    /// The NaN that the device gives.
-    const NAN: u16 = 0x7fff;
-    let larger = |x: u16, y: u16| match (x & 0x7fff).max(y & 0x7fff) {
-        0x7c01.. => NAN,
-        larger => larger, // the order of magnitudes is that of their bits
-    };
-    let low = larger(x as u16, y as u16);
-    let high = larger((x >> 16) as u16, (y >> 16) as u16);
-    u32::from(low) | u32::from(high) << 16
-}
-
 /// `d += a b` for a (16,16), b (16,8) and d (16,8) spread over a warp. Pairs of a: row g, columns 2t and 2t+1; row
 /// g+8, the same columns; row g, columns 2t+8 and 2t+9; row g+8, those. Pairs of b: column g, rows 2t and 2t+1; rows
 /// 2t+8 and 2t+9. d: row g, columns 2t and 2t+1; row g+8, the same.

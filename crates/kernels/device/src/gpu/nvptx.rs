@@ -33,9 +33,7 @@ pub use scratch::{GridBarrier, Scratch, fence_device};
 pub use shared::Shared;
 #[allow(unused_imports)] // not every variant has a shared array
 pub(crate) use shared::shared;
-pub use tensor::{
-    cut_tf32, cut_tf32_by, max_magnitude_f16, mma_f16, mma_tf32, split_f16, split_tf32, tf32_mask,
-};
+pub use tensor::{cut_tf32, cut_tf32_by, mma_f16, mma_tf32, split_f16, split_tf32, tf32_mask};
 pub use warp::{
     broadcast, shuffle, shuffle_down, shuffle_u32, shuffle_xor, shuffle_xor_u32, uniform,
     warp_barrier,

@@ -4,12 +4,11 @@
 //!
 //! **Domain.** The sum represents x within a relative error of `2^-22` or an absolute one of `2^-33`, whichever
 //! is more. A [`Largest`] follows the largest magnitude of a segment: elements of a row of A, or of a column of B,
-//! that are split together. In the domain it is zero, or, as binary16 rounds it, from `2^-10` to `2^7`. So no half
-//! overflows, and each element is represented within `2^-22` of the largest of its segment: what FP32 itself
-//! gives, by norm. A tile that meets a segment outside of the domain, infinities and NaN included, computes its
-//! outputs from the FP32 values instead ([`full_range`](crate::parts::full_range)).
+//! that are split together. In the domain all of it is zero, or the largest is from `2^-10` to `2^7`. So no half overflows, none vanishes that counts, and each element is represented within `2^-22` of the largest
+//! of its segment: what FP32 itself gives, by norm. A tile that meets a segment outside of the domain, infinities and NaN
+//! included, computes its outputs from the FP32 values instead ([`full_range`](crate::parts::full_range)).
 
-use crate::gpu::{F32x4, In, max_magnitude_f16, shuffle_xor_u32, split_f16};
+use crate::gpu::{F32x4, In, max, shuffle_xor, split_f16};
 use core::array::from_fn;
 
 /// Factor of each value before it is split: it lifts low halves out of what binary16 cannot represent.
@@ -17,36 +16,35 @@ const SCALE: f32 = 256.0;
 /// What undoes it in a product.
 pub const UNSCALE: f32 = 1.0 / (SCALE * SCALE);
 
-/// The largest magnitudes of the high halves of a segment, those of every other element in each half.
+/// The largest magnitude of a segment, times [`SCALE`].
 #[derive(Clone, Copy)]
-pub struct Largest(u32);
+pub struct Largest(f32);
 
 impl Largest {
     /// Of no element.
-    pub const NONE: Self = Self(0);
+    pub const NONE: Self = Self(0.0);
 
     /// Whether the segment lies in the domain; a NaN does not.
     #[inline(always)]
     pub fn fits(self) -> bool {
-        /// `2^-10` and `2^7` times 256, as binary16; the order of magnitudes is that of their bits.
-        const LEAST: u32 = 0x3400;
-        const MOST: u32 = 0x7800;
-        let largest = (self.0 & 0xffff).max(self.0 >> 16);
-        largest == 0 || (largest >= LEAST && largest <= MOST)
+        /// `2^-10` and `2^7`.
+        const LEAST: f32 = SCALE / 1024.0;
+        const MOST: f32 = SCALE * 128.0;
+        self.0 == 0.0 || (self.0 >= LEAST && self.0 <= MOST)
     }
 
     /// Of this segment and that of the lane whose number differs in the bits of `lanes`.
     #[inline(always)]
     pub fn with_lane(self, lanes: u32) -> Self {
-        Self(max_magnitude_f16(self.0, shuffle_xor_u32(self.0, lanes)))
+        Self(max(self.0, shuffle_xor(self.0, lanes)))
     }
 
     /// Halves of two elements of the segment, which it counts: `(high, low)`.
     #[inline(always)]
     pub fn split(&mut self, first: f32, second: f32) -> (u32, u32) {
-        let (high, low) = split_f16(first * SCALE, second * SCALE);
-        self.0 = max_magnitude_f16(self.0, high);
-        (high, low)
+        let (first, second) = (first * SCALE, second * SCALE);
+        self.0 = max(self.0, max(first.abs(), second.abs()));
+        split_f16(first, second)
     }
 }
 

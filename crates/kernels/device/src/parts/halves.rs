@@ -9,7 +9,7 @@
 
 use crate::gpu::{
     F32x4, In, Scratch, Shared, barrier_or, block_x, block_y, block_z, close_stores,
-    fence_async_shared, thread_x, wait_for_reads_of_stores, warp_barrier,
+    fence_async_shared, shuffle_xor_u32, thread_x, wait_for_reads_of_stores, warp_barrier,
 };
 use crate::parts::f16x3::Largest;
 use core::array::from_fn;
@@ -68,7 +68,8 @@ impl Halves {
         4 * PART * (self.down + self.across) * self.parts + half
     }
 
-    /// Whether a part of a panel, whose first is `first`, lies outside the domain; the lanes of a warp ask for some each.
+    /// Whether a part of a panel, whose first is `first`, lies outside the domain; the lanes of a warp ask for some each, and
+    /// learn of all.
     #[inline(always)]
     pub fn any_outside(self, first: u32, lane: u32) -> bool {
         let mut outside = 0;
@@ -78,6 +79,9 @@ impl Halves {
             half += 32;
         }
         warp_barrier();
+        for lanes in [1, 2, 4, 8, 16] {
+            outside |= shuffle_xor_u32(outside, lanes);
+        }
         outside != 0
     }
 }

@@ -201,7 +201,9 @@ kernel! {
                 }
             }
             warp_barrier();
-            if halves.any_outside(first_a, lane) | halves.any_outside(first_b, lane) {
+            let outside =
+                halves.any_outside(first_a, lane) | halves.any_outside(first_b, lane);
+            if outside & (lane == 0) {
                 words.set(OUTSIDE, 1);
             }
             warp_barrier();

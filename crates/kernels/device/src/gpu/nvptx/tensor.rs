@@ -36,18 +36,6 @@ pub fn split_f16(first: f32, second: f32) -> (u32, u32) {
     (high, low)
 }
 
-/// In each half the larger of the magnitudes of `x` and `y`, NaN where either is (`max.NaN.f16x2`).
-#[inline(always)]
-pub fn max_magnitude_f16(x: u32, y: u32) -> u32 {
-    let z;
-    // SAFETY: registers only.
-    unsafe {
-        asm!("{{", ".reg .b32 u, v;", "abs.f16x2 u, {x};", "abs.f16x2 v, {y};", "max.NaN.f16x2 {z}, u, v;", "}}",
-            x = in(reg32) x, y = in(reg32) y, z = out(reg32) z, options(pure, nomem, nostack));
-    }
-    z
-}
-
 /// `d += a b` for a (16,16), b (16,8) and d (16,8) spread over a warp (`mma.sync.m16n8k16`). Pairs of a: row g,
 /// columns 2t and 2t+1; row g+8, the same columns; row g, columns 2t+8 and 2t+9; row g+8, those. Pairs of b:
 /// column g, rows 2t and 2t+1; rows 2t+8 and 2t+9. d: row g, columns 2t and 2t+1; row g+8, the same.
