@@ -64,6 +64,15 @@ for (const path of pages) {
   });
 }
 
+for (const path of pages.filter((path) => path.startsWith("claims/"))) {
+  test(`${path}: every outcome is in the window of a phone`, async () => {
+    const { page, context } = await open(browser, path, { viewport: viewports.phone });
+    const ends = await page.evaluate(() => [...document.querySelectorAll("tbody td:last-child")].map((cell) => cell.getBoundingClientRect().right));
+    assert.ok(ends.length > 0 && Math.max(...ends) <= viewports.phone.width, `${Math.max(...ends)}`);
+    await context.close();
+  });
+}
+
 for (const path of pages.filter((path) => path.startsWith("experiments/"))) {
   describe(path, () => {
     const selected = (page) => page.locator("[role=tab][aria-selected=true]");

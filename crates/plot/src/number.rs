@@ -4,11 +4,12 @@
 /// Stands where nothing was measured.
 pub const MISSING: &str = "—";
 
-/// Microseconds without their unit: one decimal from 1 up, three below, none from 1000 up.
+/// Microseconds without their unit, three figures at least: one decimal from 10 up, none from 1000 up.
 pub fn time(us: f64) -> String {
     let text = match us {
         v if v >= 999.95 => group(&format!("{v:.0}")),
-        v if v >= 0.9995 => format!("{v:.1}"),
+        v if v >= 9.995 => format!("{v:.1}"),
+        v if v >= 0.9995 => format!("{v:.2}"),
         v => format!("{v:.3}"),
     };
     minus(&text)
@@ -131,11 +132,15 @@ mod tests {
 
     #[test]
     fn times_from_a_nanosecond_to_ten_milliseconds() {
-        let shown = [0.001, 0.9994, 0.9996, 7.74, 344.04, 999.94, 999.96, 10000.0].map(time);
+        let shown = [
+            0.001, 0.9994, 0.9996, 4.3549, 9.994, 9.996, 344.04, 999.94, 999.96, 10000.0,
+        ]
+        .map(time);
         assert_eq!(
             shown,
             [
-                "0.001", "0.999", "1.0", "7.7", "344.0", "999.9", "1,000", "10,000"
+                "0.001", "0.999", "1.00", "4.35", "9.99", "10.0", "344.0", "999.9", "1,000",
+                "10,000"
             ]
         );
     }

@@ -211,7 +211,7 @@ mod tests {
         <tr><th scope="col"><bdi>Operation</bdi></th><th scope="col" class="n"><bdi>&lt;i&gt;|&quot;x&quot;</bdi> (µs)</th></tr>
         </thead>
         <tbody>
-        <tr><th scope="row"><bdi>a,|b</bdi></th><td class="n">1.2</td></tr>
+        <tr><th scope="row"><bdi>a,|b</bdi></th><td class="n">1.25</td></tr>
         <tr><th scope="row"><bdi>c</bdi></th><td class="n">—</td></tr>
         </tbody>
         </table>
@@ -223,7 +223,7 @@ mod tests {
         insta::assert_snapshot!(table().markdown(), @r#"
         | Operation | &lt;i&gt;\|"x" (µs) |
         | --- | ---: |
-        | a,\|b | 1.2 |
+        | a,\|b | 1.25 |
         | c | — |
         "#);
     }

@@ -166,7 +166,7 @@ fn six_implementations_of_which_some_are_unavailable() {
         let words: String = figure.frame.notes.iter().map(|n| n.text.as_str()).collect();
         if times.contains(&figure.name()) {
             let first = "cuSPARSE is unavailable for matrix multiplication, bias + GELU, LayerNorm and triangle \
-                         contraction: cuSPARSE has no routine for it";
+                         contraction (“cuSPARSE has no routine for it";
             assert!(words.contains(first), "{}: {words}", figure.name());
             assert!(words.contains(six::TOO_WIDE), "{}: {words}", figure.name());
         }
@@ -240,7 +240,7 @@ fn what_runs_nothing_is_named() {
     }
     root.store("mage-002", &evidence);
     let html = page(&root);
-    assert!(html.contains("neighbor aggregation: there is &lt;none&gt; here"));
+    assert!(html.contains("neighbor aggregation (“there is &lt;none&gt; here”)"));
 }
 
 /// Who is shortest where is told from the numbers; what is within the bound of the shortest is level with it.
@@ -271,13 +271,13 @@ fn what_came_out_is_told_from_the_numbers() {
     let (single, alternative, page) = told(1, [10.0, 10.31, 10.33]);
     assert_eq!(
         single[0],
-        "Shortest kernel time: PyTorch and Triton, level within 3.2%, for matrix multiplication (10.0 and 10.3 µs); \
-         Rust for bias + GELU (1.0 µs)."
+        "Shortest kernel time: PyTorch and Triton, level within 3.2%, for matrix multiplication (10.0 and 10.3\u{a0}µs); \
+         Rust for bias + GELU (1.00\u{a0}µs)."
     );
     assert_eq!(
         single[1],
         "Shortest event span: PyTorch, Triton and Rust, level within 13.3%, for matrix multiplication (20.0, 20.6 and \
-         20.7 µs); Rust for bias + GELU (2.0 µs)."
+         20.7\u{a0}µs); Rust for bias + GELU (2.00\u{a0}µs)."
     );
     assert!(
         single[2]
@@ -294,7 +294,7 @@ fn what_came_out_is_told_from_the_numbers() {
     let (several, ..) = told(3, [10.0, 10.31, 10.33]);
     assert_eq!(
         several[0],
-        "Shortest kernel time: PyTorch for matrix multiplication (10.0 µs); Rust for bias + GELU (1.0 µs)."
+        "Shortest kernel time: PyTorch for matrix multiplication (10.0\u{a0}µs); Rust for bias + GELU (1.00\u{a0}µs)."
     );
 }
 
@@ -329,6 +329,7 @@ fn names_on_rooflines_are_clear() {
     let roots = [
         (repository.as_path(), "mage-001"),
         (repository.as_path(), "mage-002"),
+        (repository.as_path(), "limit-001"),
         (six.path(), "mage-002"),
     ];
     for (root, namespace) in roots {
@@ -340,6 +341,33 @@ fn names_on_rooflines_are_clear() {
             let what = format!("{}, {namespace}, {layout:?}", root.display());
             look::assert_readable(&svg, &what);
             look::assert_dots_are_clear(&svg, &what);
+        }
+    }
+}
+
+/// A place among FP32 operations is no measure of what runs on the tensor cores: the figure says whose it is.
+#[test]
+fn arithmetic_on_tensor_cores_is_named() {
+    let fonts = Fonts::new().unwrap();
+    let repository = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (namespace, who) in [
+        ("mage-002", None),
+        (
+            "limit-001",
+            Some("of Triton (tuned) and Rust in matrix multiplication and triangle contraction,"),
+        ),
+    ] {
+        let data = Data::read(&repository, namespace, &fonts).unwrap();
+        let all = figures::all(&data).0;
+        let figure = all.iter().find(|f| f.name() == "roofline").unwrap();
+        let notes = figure.frame.notes.iter();
+        let found: Vec<&str> = notes
+            .map(|note| note.text.as_str())
+            .filter(|text| text.contains("tensor cores"))
+            .collect();
+        match who {
+            None => assert!(found.is_empty(), "{found:?}"),
+            Some(who) => assert!(found.len() == 1 && found[0].contains(who), "{found:?}"),
         }
     }
 }
@@ -452,6 +480,20 @@ fn runs_of_identical_single_and_wild_samples() {
     };
     assert!(chart.beyond() > 0);
     look_at_chart("runs", &chart);
+
+    // Five cells stand in lines of three and two: the lines of the scale end with the cells.
+    let five = Runs {
+        sections: vec![section(vec![cell(vec![1.0; 9], 3); 5])],
+    };
+    let desktop = &look_at_chart("five runs", &five)[0];
+    let mut ends: IndexMap<&str, std::collections::BTreeSet<&str>> = IndexMap::new();
+    for path in desktop.split("<path d=\"M").skip(1) {
+        if let Some((from, to)) = path.split('"').next().unwrap().split_once('L') {
+            let [from, to] = [from, to].map(|at| at.split(' ').next().unwrap());
+            ends.entry(from).or_default().insert(to);
+        }
+    }
+    assert!(ends.values().any(|ends| ends.len() == 2), "{ends:?}");
 }
 
 /// Nothing asks for a font: text is outlines, and the renderer knows no font at all.

@@ -246,6 +246,14 @@ pub(crate) fn pitch(rows: usize) -> Pitch {
     }
 }
 
+/// The letters of what stands in the place of a value.
+pub(crate) fn absent(pitch: Pitch) -> Type {
+    Type {
+        ink: Ink::Muted,
+        ..pitch.label
+    }
+}
+
 /// Draws a bar with its whisker and value from the zero line at `x`; `length` pixels are `scale`.
 pub(crate) fn draw_row(
     canvas: &mut Canvas<'_>,
@@ -258,11 +266,12 @@ pub(crate) fn draw_row(
     let (x, middle) = at;
     let baseline = middle + pitch.label.size * MIDDLE;
     let Some(value) = row.value else {
-        let kind = Type {
-            ink: Ink::Muted,
-            ..pitch.label
-        };
-        canvas.text((x + 8.0, baseline), &row.shown, kind, Anchor::Start);
+        canvas.text(
+            (x + 8.0, baseline),
+            &row.shown,
+            absent(pitch),
+            Anchor::Start,
+        );
         return;
     };
     let pixels = |v: f64| if scale > 0.0 { v / scale * length } else { 0.0 };

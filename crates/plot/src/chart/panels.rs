@@ -1,7 +1,8 @@
 //! Small multiples: one panel an operation, each with a zero line and its own scale.
 
 use super::{
-    Area, Chart, Drawn, HEAD, Layout, MIDDLE, Panel, Pitch, SMALL, SMALL_HEAD, draw_row, pitch,
+    Area, Chart, Drawn, HEAD, Layout, MIDDLE, Panel, Pitch, SMALL, SMALL_HEAD, absent, draw_row,
+    pitch,
 };
 use crate::palette::Ink;
 use crate::svg::{Anchor, Canvas, Type};
@@ -143,7 +144,11 @@ impl Panels {
             x += step;
         }
         let baseline = at.1 + pitch.label.size * MIDDLE;
-        canvas.text((x + 7.0, baseline), &row.shown, pitch.label, Anchor::Start);
+        let kind = match row.value {
+            Some(_) => pitch.label,
+            None => absent(pitch),
+        };
+        canvas.text((x + 7.0, baseline), &row.shown, kind, Anchor::Start);
     }
 }
 

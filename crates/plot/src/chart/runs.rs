@@ -134,7 +134,10 @@ impl Chart for Runs {
             let from = layout.margin();
             y += heading(canvas, layout, y, &section.title, &section.note);
             for line in section.cells.chunks(across) {
-                axis(canvas, scale, (from, y + HEADING), inner + AXIS);
+                // No lines where a line of cells ends early.
+                let cells = line.len() as f64;
+                let end = AXIS + cells * width + (cells - 1.0) * GAP;
+                axis(canvas, scale, (from, y + HEADING), end);
                 for (i, cell) in line.iter().enumerate() {
                     let x = left + i as f64 * (width + GAP);
                     draw_cell(canvas, cell, scale, (x, y), width);

@@ -196,7 +196,7 @@ fn unavailable(data: &Data) -> impl Iterator<Item = Note> {
     const MOST: usize = 160;
     data.unavailable().into_iter().map(|u| {
         Note::new(format!(
-            "{} is unavailable for {}: {}.",
+            "{} is unavailable for {} (“{}”).",
             u.implementation,
             u.of(),
             words::beginning(u.reason.trim_end_matches('.'), MOST)

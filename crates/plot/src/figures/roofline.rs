@@ -7,7 +7,7 @@ use crate::chart::{Mark, Note};
 use crate::data::Data;
 use crate::palette::{Ink, Texture};
 use crate::table::{Cell, Column, Table};
-use crate::{escape, number};
+use crate::{escape, number, words};
 use mage_evidence::counters::{self, Case, Counters, Rates, Reading};
 use mage_evidence::operation::Operation;
 
@@ -56,6 +56,7 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             "Calls find a part of their data in the cache: the bytes are those that DRAM still had to move. Both axes are logarithmic and the same in all panels.",
         ),
     ];
+    notes.extend(on_tensor_cores(data, counters).map(Note::new));
     if measured.is_some() && promised.is_some() {
         notes.insert(
             1,
@@ -84,6 +85,42 @@ pub(super) fn draw(data: &Data) -> Result<Figure, String> {
             promised: measured.and(promised),
             panels,
         }),
+    })
+}
+
+/// Whose arithmetic is on the tensor cores more than on the FP32 units: their place shows little of it.
+fn on_tensor_cores(data: &Data, counters: &Counters) -> Option<String> {
+    // Operations by who: those of the same implementations stand together.
+    let mut operations: Vec<(Operation, Vec<String>)> = Vec::new();
+    for case in &counters.cases {
+        let busy = &case.totals.busy_percent;
+        match (busy.tensor.value(), busy.fp32.value()) {
+            (Some(tensor), Some(fp32)) if tensor > fp32 => {}
+            _ => continue,
+        }
+        let name = name(data, case);
+        match operations.iter_mut().find(|o| o.0 == case.operation) {
+            Some((_, names)) => names.push(name),
+            None => operations.push((case.operation, vec![name])),
+        }
+    }
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for (operation, names) in operations {
+        let (who, label) = (words::list(&names), words::label(operation));
+        match groups.iter_mut().find(|(known, _)| *known == who) {
+            Some((_, labels)) => labels.push(label),
+            None => groups.push((who, vec![label])),
+        }
+    }
+    let parts: Vec<String> = groups
+        .iter()
+        .map(|(who, labels)| format!("{who} in {}", words::list(labels)))
+        .collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "Operations of the tensor cores are not counted: they do most of the arithmetic of {}, which is more than its place shows.",
+            parts.join(", and of ")
+        )
     })
 }
 

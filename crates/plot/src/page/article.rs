@@ -190,9 +190,29 @@ pub(super) fn to_html<'a>(address: &str) -> CowStr<'a> {
     }
 }
 
-/// A table with scopes; numbers stand at the right, and a cell without words is no head.
+/// From so many columns on, a table is set closer.
+const MANY: usize = 9;
+
+/// The number of cells without words from `at` on.
+fn empty_cells(events: &[Event<'_>], at: usize) -> usize {
+    let cells = events.get(at..).unwrap_or_default().chunks(2);
+    let empty = cells.take_while(|cell| {
+        matches!(
+            cell,
+            [Event::Start(Tag::TableCell), Event::End(TagEnd::TableCell)]
+        )
+    });
+    empty.count()
+}
+
+/// A table with scopes; what is in bold reaches over the empty cells behind it; numbers stand at the right, and a cell without words is no head.
 fn table(events: &[Event<'_>], alignments: &[Alignment]) -> String {
-    let mut out = String::from("<table>\n");
+    let numbers = alignments.iter().skip(1).any(|a| *a == Alignment::Right);
+    let mut out = match alignments.len() {
+        MANY.. => String::from("<table class=\"many\">\n"),
+        4.. if !numbers => String::from("<table class=\"words\">\n"),
+        _ => String::from("<table>\n"),
+    };
     let (mut column, mut head, mut at) = (0, false, 0);
     while let Some(event) = events.get(at) {
         match event {
@@ -216,13 +236,21 @@ fn table(events: &[Event<'_>], alignments: &[Alignment]) -> String {
                     Some(Alignment::Right) => " class=\"n\"",
                     _ => "",
                 };
+                let over = match (head, events.get(at + 1)) {
+                    (false, Some(Event::Start(Tag::Strong))) => empty_cells(events, end + 1),
+                    _ => 0,
+                };
+                let span = match over {
+                    0 => String::new(),
+                    over => format!(" colspan=\"{}\"", over + 1),
+                };
                 let _ = match (head, inner.is_empty(), column) {
                     (true, false, _) => write!(out, "<th scope=\"col\"{class}>{inner}</th>"),
                     (false, false, 0) => write!(out, "<th scope=\"row\"{class}>{inner}</th>"),
-                    _ => write!(out, "<td{class}>{inner}</td>"),
+                    _ => write!(out, "<td{class}{span}>{inner}</td>"),
                 };
-                column += 1;
-                at = end;
+                column += 1 + over;
+                at = end + 2 * over;
             }
             _ => {}
         }
@@ -262,6 +290,24 @@ mod tests {
         let (inside, after) = after.split_once("</details>").unwrap();
         assert_eq!(inside, "\n<summary>In words</summary>\n<p>long</p>\n");
         assert!(after.starts_with("\n<h2 id=\"two\">") && !after.contains("details>"));
+    }
+
+    #[test]
+    fn a_statement_reaches_over_the_empty_cells_behind_it() {
+        let html = page(
+            "# T\n\n| c | part | goal | out |\n| ---: | --- | --- | --- |\n| 1 | **S** |  | **met** |\n|  | p |  | met |\n",
+            None,
+        );
+        for part in [
+            "<table class=\"words\">",
+            "<th scope=\"row\" class=\"n\">1</th><td colspan=\"2\"><strong>S</strong></td><td><strong>met</strong></td></tr>",
+            "<td class=\"n\"></td><td>p</td><td></td><td>met</td></tr>",
+        ] {
+            assert!(html.contains(part), "{part}: {html}");
+        }
+        let nine =
+            "| a ".repeat(9) + "|\n" + &"| --- ".repeat(9) + "|\n" + &"| b ".repeat(9) + "|\n";
+        assert!(page(&nine, None).contains("<table class=\"many\">"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn shortest(data: &Data, quantity: Quantity) -> Option<String> {
             continue;
         };
         let times: Vec<String> = found.iter().map(|(_, us)| number::time(*us)).collect();
-        let place = format!("{} ({} µs)", label(op.operation), list(&times));
+        let place = format!("{} ({}\u{a0}µs)", label(op.operation), list(&times));
         let names: Vec<String> = found.iter().map(|(s, _)| isolate(&s.label)).collect();
         let who = match names.as_slice() {
             [one] => one.clone(),

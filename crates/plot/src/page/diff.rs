@@ -21,12 +21,21 @@ pub(super) fn blocks<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
         format!("A is {baseline}; B is {}.", data.namespace).into(),
     ));
     let lines = diff.causes.lines();
+    // Files are named by their paths, and there are many: a line opens them.
+    let (files, changed) = lines.changed.into_iter().partition(|line| {
+        let mut groups = diff.causes.files.iter();
+        groups.any(|group| line.starts_with(&format!("{}: ", group.what)))
+    });
     for (title, lines, open) in [
-        ("Changed", lines.changed, true),
+        ("Changed", changed, true),
+        ("Files that changed", files, false),
         ("The same in both", lines.same, false),
         ("Recorded by one side alone", lines.silent, false),
     ] {
-        let lines: Vec<String> = lines.iter().map(|l| l.replace(" -> ", " → ")).collect();
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|l: &String| l.replace(" -> ", " → "))
+            .collect();
         if !lines.is_empty() {
             blocks.push(Block::List { title, lines, open });
         }

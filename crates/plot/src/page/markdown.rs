@@ -1,6 +1,6 @@
 //! The page as Markdown.
 
-use super::{Block, Page, Shown, parts, to};
+use super::{Block, Page, Shown, one, parts, to};
 use crate::escape;
 use crate::number;
 use crate::table::Table;
@@ -152,7 +152,7 @@ fn markdown_claims(out: &mut String, verdicts: &Verdicts) {
     }
     for claim in &verdicts.claims {
         let column = verdicts.by.column();
-        let summary = format!("Claim {}: {column} and here", claim.number);
+        let summary = format!("{} {}: {column} and here", one(verdicts), claim.number);
         let _ = write!(out, "\n{}", details(&summary, &parts(verdicts, claim)));
     }
 }

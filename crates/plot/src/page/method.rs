@@ -6,6 +6,7 @@ use crate::data::Data;
 use crate::figures::{between, captures_a_case};
 use crate::level;
 use crate::number;
+use mage_evidence::claims::By;
 use mage_evidence::diff::Quantity;
 use mage_evidence::verdict::MARGIN;
 
@@ -128,9 +129,12 @@ pub(super) fn commands(data: &Data) -> Vec<(&'static str, String)> {
             format!("cargo xtask diff {} {namespace}", baseline.namespace),
         ));
     }
-    if data.claims.is_ok() {
+    if let Ok(verdicts) = &data.claims {
         commands.push((
-            "Judge the claims:",
+            match verdicts.by {
+                By::Note => "Judge the claims:",
+                By::Goal => "Judge the goals:",
+            },
             format!("cargo xtask claims --experiment {experiment}{of}"),
         ));
     }

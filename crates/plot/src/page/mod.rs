@@ -22,7 +22,7 @@ use crate::number;
 use crate::table::{Cell, Column, Table};
 use crate::{Sizes, figures_directory, page_directory};
 use mage_evidence::artifact::TreeState;
-use mage_evidence::claims::{Judged, Outcome, Verdicts};
+use mage_evidence::claims::{By, Judged, Outcome, Verdicts};
 use mage_evidence::counts::Counts;
 use related::Related;
 use std::borrow::Cow;
@@ -198,13 +198,15 @@ pub(crate) fn to(top: &str, path: &Path) -> String {
 }
 
 const CLAIMS: &str = "Claims";
+/// An experiment's own goals are judged as claims are.
+const GOALS: &str = "Goals";
 
 /// What does not run here, a line a reason.
 fn unavailable(data: &Data) -> Vec<String> {
     let all = data.unavailable().into_iter();
     all.map(|u| {
         let who = escape::isolate(&u.implementation);
-        format!("{who}, for {}: {}", u.of(), u.reason)
+        format!("{who}, for {} (“{}”)", u.of(), u.reason)
     })
     .collect()
 }
@@ -213,7 +215,11 @@ fn claims<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
     let Ok(verdicts) = &data.claims else {
         return;
     };
-    blocks.push(Block::Heading(CLAIMS.to_string()));
+    let heading = match verdicts.by {
+        By::Note => CLAIMS,
+        By::Goal => GOALS,
+    };
+    blocks.push(Block::Heading(heading.to_string()));
     let count = |outcome| {
         let of = verdicts.claims.iter().filter(|c| c.outcome() == outcome);
         of.count()
@@ -223,7 +229,11 @@ fn claims<'a>(data: &'a Data, blocks: &mut Vec<Block<'a>>) {
         Outcome::NotReproduced,
         Outcome::NotTestable,
     ];
-    let counts = outcomes.map(|of| format!("{} {}", count(of), verdicts.by.words(of)));
+    let counts: Vec<String> = outcomes
+        .into_iter()
+        .filter(|of| count(*of) > 0)
+        .map(|of| format!("{} {}", count(of), verdicts.by.words(of)))
+        .collect();
     let counts = counts.join(", ");
     blocks.push(Block::Prose(
         match &verdicts.published_gpu {
@@ -281,12 +291,20 @@ fn parts(verdicts: &Verdicts, claim: &Judged) -> Table {
         ]
     });
     Table {
-        caption: format!("Claim {}", claim.number),
+        caption: format!("{} {}", one(verdicts), claim.number),
         columns: ["Part", &claimant(verdicts), "Here", "Outcome"]
             .map(Column::text)
             .into(),
         keys: 1,
         rows: rows.collect(),
+    }
+}
+
+/// What one of them is called, at the beginning of a line.
+fn one(verdicts: &Verdicts) -> &'static str {
+    match verdicts.by {
+        By::Note => "Claim",
+        By::Goal => "Goal",
     }
 }
 
