@@ -9,8 +9,10 @@ use mage_evidence::implementation;
 use mage_evidence::ladder::Ladder;
 use mage_evidence::operation::Operation;
 use mage_evidence::published::Published;
+use mage_evidence::results::Results;
 use mage_evidence::summary::{CaseSummary, OperationSummary, Summary};
 use mage_evidence::table::{Align, Table};
+use mage_kernels::objects;
 use mage_workspace::{Evidence, baseline, namespaces};
 use std::path::Path;
 
@@ -24,6 +26,8 @@ pub struct Rows {
     goals: Option<Claims>,
     /// Every variant beside its parent and its twins, where the namespace has a ladder.
     ladder: Option<Ladder>,
+    /// Kernels of the experiment whose objects are others now than when they were measured.
+    changed: Vec<&'static str>,
     /// What a reader should know of what is not beside it.
     remarks: Vec<String>,
 }
@@ -59,7 +63,9 @@ impl Rows {
         });
         let goals = Claims::path(root, own);
         let goals = goals.is_file().then(|| Claims::read(&goals)).transpose()?;
+        let changed = changed(&run.results, experiment);
         Ok(Self {
+            changed,
             goals: goals.filter(|claims| claims.by() == By::Goal),
             run: run.summary,
             ladder: run.ladder,
@@ -72,7 +78,10 @@ impl Rows {
 
     /// As aligned text for a terminal.
     pub fn text(&self) -> String {
-        let remarks: String = self.remarks.iter().map(|r| format!("{r}\n")).collect();
+        let mut remarks: String = self.remarks.iter().map(|r| format!("{r}\n")).collect();
+        if let Some(since) = self.since() {
+            remarks += &format!("{since}\n");
+        }
         format!(
             "{} on {}: microseconds an operation; kernel time by Nsight Systems, span by CUDA events\n{}{remarks}",
             self.run.namespace,
@@ -96,6 +105,9 @@ impl Rows {
                 self.run.namespace
             ));
         }
+        if let Some(since) = self.since() {
+            notes.push_str(&format!(" {since}"));
+        }
         if self.ladder.is_some() {
             notes.push_str(&format!(
                 " Place: rank by kernel time, then by span. Limit: the time of a twin, a kernel that only moves the same bytes or only makes the same products, over the time of the Rust kernel in the same capture; told variant by variant in [docs/ladder/{0}.md](docs/ladder/{0}.md). {1}",
@@ -109,6 +121,16 @@ impl Rows {
             self.run.gpu,
             self.table().markdown()
         )
+    }
+
+    /// That kernels are others now than those that were measured, where some are.
+    fn since(&self) -> Option<String> {
+        (!self.changed.is_empty()).then(|| {
+            format!(
+                "Changed since it was measured, so that times and errors are of the kernel before: {}.",
+                self.changed.join(", ")
+            )
+        })
     }
 
     /// In how many operations Rust takes the least time.
@@ -182,7 +204,12 @@ impl Rows {
                 let mut row = self.row(label, operation.operation, name, case);
                 if let Some(goals) = &self.goals {
                     let target = goals.target_us(Quantity::KernelTime, operation.operation, name);
-                    row.push(target.map_or(String::new(), |us| us.to_string()));
+                    let missed = |us| case.kernel_time.is_some_and(|time| time.mean_us > us);
+                    row.push(match target {
+                        Some(us) if missed(us) => format!("{us} (not met)"),
+                        Some(us) => us.to_string(),
+                        None => String::new(),
+                    });
                 }
                 if let Some(ladder) = &self.ladder {
                     let place =
@@ -271,6 +298,22 @@ fn time(us: Option<f64>) -> String {
         Some(us) if us < 10.0 => format!("{us:.2}"),
         Some(us) => format!("{us:.1}"),
     }
+}
+
+/// The variants of an experiment whose objects are not those that `results` were measured with.
+fn changed(results: &Results, experiment: &Experiment) -> Vec<&'static str> {
+    let Some(provenance) = &results.provenance else {
+        return Vec::new();
+    };
+    let variants = experiment.operations.iter().map(|op| op.variant.as_str());
+    variants
+        .filter_map(objects::ptx)
+        .filter(|object| {
+            let measured = provenance.objects_sha256.get(&object.file_name());
+            measured.is_some_and(|measured| *measured != object.sha256())
+        })
+        .map(|object| object.variant)
+        .collect()
 }
 
 #[cfg(test)]

@@ -72,7 +72,11 @@ fn flip(part: &[String]) -> usize {
     let files = copy(&part, root);
     let whole = verify(root);
     assert_eq!(whole.status.code(), Some(0), "{whole:?}");
-    for (i, file) in files.iter().enumerate() {
+    // Pages as HTML are proved by the check of the figures.
+    let proved = files
+        .iter()
+        .filter(|file| file.extension().is_none_or(|e| e != "html"));
+    for (i, file) in proved.enumerate() {
         let path = root.join(file);
         let before = std::fs::read(&path).unwrap();
         let mut bytes = before.clone();

@@ -92,13 +92,14 @@ fn goals_are_not_met_where_the_evidence_does_not_have_them() {
     );
     let (_, outcome) = part(5, 0);
     assert!(outcome.contains("no evidence of mage-002"), "{outcome}");
+    assert_eq!(part(6, 0), ("1, 1, 1, 1, 1", "met".into()));
     let text = verdicts.markdown("T");
     assert!(
         text.contains("| claim | part | the goal | here |"),
         "{text}"
     );
     assert!(
-        text.contains("5 goals: 1 met, 2 not met, 2 not testable here."),
+        text.contains("6 goals: 2 met, 2 not met, 2 not testable here."),
         "{text}"
     );
     assert!(!text.contains("The note's"), "{text}");

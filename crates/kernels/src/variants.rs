@@ -227,6 +227,14 @@ impl Variant {
                 ));
             }
         }
+        // Kernels count the words of scratch memory in 32 bits.
+        let words = self.scratch_bytes(dims).map_or(0, |bytes| bytes / 4);
+        if u32::try_from(words).is_err() {
+            return Err(format!(
+                "{} needs {words} words of scratch memory for {dims:?}, and counts them in 32 bits",
+                self.id
+            ));
+        }
         let first = self.first.as_ref().map(|first| (first.grid)(dims));
         for [_, y, z] in first.into_iter().chain([(self.grid)(dims)]) {
             if y.max(z) > MAX_GRID_YZ {
@@ -1672,10 +1680,10 @@ fn split_panels(down: u32, across: u32, k: u32) -> usize {
     (tiles * (128 * 64 + 1) + (2 * down * across) as usize) * 4
 }
 
-/// Bytes of scratch memory for A and B as binary16 halves in parts of 128 rows or columns by 32 steps of K, with a word a
-/// part.
+/// Bytes of scratch memory for A and B as binary16 halves in parts of 128 rows or columns by 32 steps of K, with two words
+/// a part.
 fn split_halves(dims: &[u32]) -> usize {
-    let parts = ((dims[0] + dims[1]) / 128 * (dims[2] / 32)) as usize;
+    let parts = (dims[0] + dims[1]) as usize / 128 * (dims[2] as usize / 32);
     parts * (128 * 32 + 2) * 4
 }
 
@@ -2045,6 +2053,11 @@ mod tests {
         );
         assert!(reason("tiled_matmul", &[1_048_577, 1, 1]).contains("65537 x 1 blocks"));
         assert!(reason("matmul_narrow", &[128, 8_388_608, 64]).contains("65536 x 2 blocks"));
+        let most = reason("matmul_narrow", &[46_336, 46_336, 46_336]);
+        assert!(
+            most.contains("4296146496 words of scratch memory"),
+            "{most}"
+        );
         assert!(reason("layer_norm", &[0, 1]).contains("rows"));
     }
 }

@@ -24,7 +24,7 @@ impl Counters {
             provenance.profiler,
             super::FILE,
         );
-        out += "The counters are of a session of their own, later or earlier than the samples and the captures of this \
+        out += "The counters are of a session of their own, apart from the samples and the captures of this \
             namespace.\nShares and ratios say what bounds a kernel; no time here is a kernel time.\n\n";
         out += &self.cases_table();
         out += "\nShares are of the limits measured below, in percent; a copy or a kernel that finds its data in a cache can \

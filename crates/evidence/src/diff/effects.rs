@@ -3,7 +3,7 @@
 use super::causes::inputs;
 use super::settle::settle;
 use super::side::{Kernels, Spans};
-use super::status::{Standing, Status};
+use super::status::{Standing, Status, elsewhere};
 use super::{Quantity, Side};
 use crate::error::Invalid;
 use crate::operation::Operation;
@@ -247,7 +247,7 @@ impl Comparison<'_> {
             // host, which no calibration covers.
             if effect.floor.is_none()
                 && quantity == Quantity::KernelTime
-                && case.standing.status != Status::Environment
+                && elsewhere(self.a, self.b).is_none()
             {
                 effect.floor = Some(Floor::calibrated(KERNEL_TIME_EFFECT));
             }

@@ -99,7 +99,7 @@ impl Standing {
 }
 
 /// Why the same code need not run the same: the driver compiles PTX on, and the GPU is another.
-fn elsewhere(a: &Side, b: &Side) -> Option<String> {
+pub(super) fn elsewhere(a: &Side, b: &Side) -> Option<String> {
     if a.gpu() != b.gpu() {
         return Some(format!("the GPU is {}, not {}", b.gpu(), a.gpu()));
     }

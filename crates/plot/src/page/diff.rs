@@ -116,7 +116,7 @@ fn calibrated(data: &Data, diff: &Diff, quantity: Quantity) -> String {
         return String::new();
     }
     format!(
-        " Below {} no winner is named in any case: so far apart were, at most, two {what} of one kernel in the {}.",
+        " Below {} no winner is named in any case: so far apart were two {what} of one kernel in the {}, in all but a few pairs.",
         number::share(effect),
         calibration(data)
     )
