@@ -6,6 +6,9 @@
 //! measured in each *implementation*; a Rust implementation runs a kernel *variant*; a harness run has
 //! *rounds* of *samples*; a profile has *captures* of *launches*; both are stored in a *namespace*.
 
+/// The last line of a page in a directory of `docs/`: back to all of them.
+pub const ALL_RESULTS: &str = "\n[All results](../index.md)\n";
+
 pub mod ab;
 pub mod artifact;
 pub mod calibration;

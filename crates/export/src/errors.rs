@@ -139,7 +139,7 @@ pub fn page(errors: &Errors) -> String {
         text += &table(&cases, |error| error.rms);
         text += &absent(&cases);
     }
-    text
+    text + mage_evidence::ALL_RESULTS
 }
 
 /// One row a case: both errors of both, and whether the rule holds.

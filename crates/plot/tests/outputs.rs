@@ -240,3 +240,31 @@ fn the_page_says_what_is_claimed_what_changed_and_how_to_do_it_again() {
         );
     }
 }
+
+/// A reader of the Markdown has no head of links: the last line of every page leads back.
+#[test]
+fn every_markdown_page_leads_back() {
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let mut seen = 0;
+    for directory in [
+        "calibration",
+        "claims",
+        "counters",
+        "errors",
+        "ladder",
+        "structure",
+    ] {
+        let Ok(files) = std::fs::read_dir(docs.join(directory)) else {
+            continue;
+        };
+        for path in files.map(|file| file.unwrap().path()) {
+            if path.extension().is_some_and(|ending| ending == "md") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                let end = mage_evidence::ALL_RESULTS;
+                assert!(text.ends_with(end), "{}", path.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 7, "{seen}");
+}

@@ -71,7 +71,7 @@ pub fn markdown(report: &Report) -> String {
     }
     claims(&mut out, &report.findings);
     counters(&mut out, &report.comparisons);
-    out
+    out + mage_evidence::ALL_RESULTS
 }
 
 fn operation_table(out: &mut String, operation: Operation, entries: &[&Entry]) {

@@ -63,7 +63,7 @@ impl Calibration {
              controls.",
             POWER * 100.0
         );
-        text
+        text + crate::ALL_RESULTS
     }
 
     /// The directory's name without its prefix.

@@ -85,7 +85,7 @@ impl Verdicts {
         }
         out += &table.markdown();
         let _ = write!(out, "\n{}\n", self.counts());
-        out
+        out + crate::ALL_RESULTS
     }
 
     fn counts(&self) -> String {

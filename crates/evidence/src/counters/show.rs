@@ -72,7 +72,7 @@ impl Counters {
         for (reason, count) in absent {
             let _ = writeln!(out, "- {count} numbers: {reason}");
         }
-        out
+        out + crate::ALL_RESULTS
     }
 
     fn cases_table(&self) -> String {

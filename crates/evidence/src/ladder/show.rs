@@ -34,7 +34,7 @@ impl Ladder {
             self.provenance.namespace,
             super::FILE
         );
-        out
+        out + crate::ALL_RESULTS
     }
 }
 

@@ -73,6 +73,10 @@ pub(crate) fn article(text: &str, around: &Around<'_>) -> String {
                 close(&mut body, &mut open);
                 body.push_str("<hr>\n");
             }
+            // Every page of the site leads there from its head.
+            Event::Start(Tag::Paragraph) if leads_back(events.get(at + 1)) => {
+                at = matching(&events, at);
+            }
             Event::Start(_) => {
                 let end = matching(&events, at);
                 body.push_str(&push(&events[at..=end]));
@@ -107,6 +111,11 @@ pub(crate) fn article(text: &str, around: &Around<'_>) -> String {
         body: &body,
         script: "",
     })
+}
+
+/// Whether a paragraph begins with the way back to all results.
+fn leads_back(event: Option<&Event<'_>>) -> bool {
+    matches!(event, Some(Event::Start(Tag::Link { dest_url, .. })) if &**dest_url == "../index.md")
 }
 
 /// Ends what is folded away.
@@ -314,7 +323,7 @@ mod tests {
     fn words_tables_and_links_of_the_markdown() {
         let html = page(
             "# Of `x` & y\n\nA <b>b</b> [p](other.md) [j](x.json) [out](../../artifacts/a).\n\n## One\n\n\
-             |  | n |\n| --- | ---: |\n| `a` | 1 |\n|  | 2 |\n\n## Two\n\ntext\n\n## Three\n\n- a\n- b\n",
+             |  | n |\n| --- | ---: |\n| `a` | 1 |\n|  | 2 |\n\n## Two\n\ntext\n\n## Three\n\n- a\n- b\n\n[All results](../index.md)\n",
             None,
         );
         let body = html.split_once("<main>").unwrap().1;
