@@ -719,15 +719,8 @@ impl Capture {
         let launches = self.launches()?;
         let mut counts = vec![0; self.requested_iterations as usize];
         let names = self.kernels.iter().map(|kernel| kernel.name.as_str());
-        if let Some(variant) = &self.variant
-            && let Some((place, found)) = kernel::other(names, variant)
-        {
-            let field = place.map_or("kernels".into(), |i| format!("kernels[{i}].name"));
-            return Err(Invalid::new(
-                field,
-                found,
-                format!("the variant's, {variant:?}"),
-            ));
+        if let Some(variant) = &self.variant {
+            kernel::check(names, variant, "kernels", "name")?;
         }
         for (i, kernel) in self.kernels.iter().enumerate() {
             if kernel.duration_ns == 0 {

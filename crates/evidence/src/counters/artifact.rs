@@ -213,7 +213,7 @@ impl Call {
         }
         let names = self.kernels.iter().map(|kernel| kernel.name.as_str());
         match &self.variant {
-            Some(variant) => named(names, variant),
+            Some(variant) => kernel::check(names, variant, "kernels", "name"),
             None => Ok(()),
         }
     }
@@ -234,19 +234,5 @@ impl Launch {
             }
         }
         Ok(())
-    }
-}
-
-fn named<'a>(found: impl Iterator<Item = &'a str> + Clone, variant: &str) -> Result<(), Invalid> {
-    match kernel::other(found, variant) {
-        None => Ok(()),
-        Some((place, found)) => {
-            let field = place.map_or("kernels".into(), |i| format!("kernels[{i}].name"));
-            Err(Invalid::new(
-                field,
-                found,
-                format!("the variant's, {variant:?}"),
-            ))
-        }
     }
 }

@@ -445,17 +445,10 @@ impl Case {
             .kernels
             .iter()
             .map(|kernel| kernel.kernel_name.as_str());
-        if let Some(variant) = &self.variant
-            && let Some((place, found)) = kernel::other(names, variant)
-        {
-            let field = place.map_or("kernels".into(), |i| format!("kernels[{i}].kernel_name"));
-            return Err(Invalid::new(
-                field,
-                found,
-                format!("the variant's, {variant:?}"),
-            ));
+        match &self.variant {
+            Some(variant) => kernel::check(names, variant, "kernels", "kernel_name"),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

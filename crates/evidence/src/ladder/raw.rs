@@ -261,10 +261,7 @@ impl Capture {
             }
             let variant = arm.strip_suffix(AGAIN).unwrap_or(arm);
             let names = launches.iter().map(|launch| launch.name.as_str());
-            if let Some((at, found)) = kernel::other(names, variant) {
-                let field = at.map_or(String::new(), |i| format!("[{i}].name"));
-                return Err(Invalid::new(place(field), found, format!("{variant:?}")));
-            }
+            kernel::check(names, variant, &place(String::new()), "name")?;
             for (i, launch) in launches.iter().enumerate() {
                 let calls = launch.durations_ns.len();
                 if calls != self.iterations as usize {
