@@ -190,9 +190,10 @@ fn build(root: &Path, rustc: &Path, compiler: &Compiler) -> Result<Files> {
         VARIANTS.len(),
         compiler.rustc
     );
+    let sources = sources(rustc)?;
     let mut files = Files::new();
     for variant in VARIANTS {
-        let ptx = compile(root, rustc, variant)?;
+        let ptx = compile(root, rustc, &sources, variant)?;
         let ptx = with_version(&with_bounds(&ptx, variant)?)
             .with_context(|| format!("the object of {}", variant.id))?;
         let source = variant_source(variant.id);
@@ -212,8 +213,24 @@ fn build(root: &Path, rustc: &Path, compiler: &Compiler) -> Result<Files> {
     Ok(files)
 }
 
-/// The PTX of one variant, as the compiler gives it.
-fn compile(root: &Path, rustc: &Path, variant: &Variant) -> Result<String> {
+/// Settings that have cargo take what `core` is locked with beside itself, none of which is built, from where the compiler
+/// ships it; none where it ships none, and cargo looks into its cache.
+fn sources(rustc: &Path) -> Result<Vec<String>> {
+    let vendor = library(rustc)?.join("vendor");
+    if !vendor.is_dir() {
+        return Ok(Vec::new());
+    }
+    let directory = vendor
+        .to_str()
+        .with_context(|| format!("{}: found a path that is no UTF-8", vendor.display()))?;
+    Ok(vec![
+        "source.crates-io.replace-with='library'".to_owned(),
+        format!("source.library.directory={directory:?}"),
+    ])
+}
+
+/// The PTX of one variant, as the compiler gives it, with the settings of [`sources`].
+fn compile(root: &Path, rustc: &Path, sources: &[String], variant: &Variant) -> Result<String> {
     let (id, target) = (variant.id, variant.target.name());
     let target_dir = root.join("target/device");
     let asm = target_dir.join(format!("{id}.{target}.s"));
@@ -235,17 +252,8 @@ fn compile(root: &Path, rustc: &Path, variant: &Variant) -> Result<String> {
             cargo.env_remove(name);
         }
     }
-    // What `core` is locked with beside itself, none of which is built, lies beside it where the compiler ships it;
-    // elsewhere cargo looks into its cache.
-    let vendor = library(rustc)?.join("vendor");
-    if vendor.is_dir() {
-        let directory = vendor.to_str().context("the compiler's path is no UTF-8")?;
-        for setting in [
-            "source.crates-io.replace-with='library'".to_owned(),
-            format!("source.library.directory={directory:?}"),
-        ] {
-            cargo.args(["--config", &setting]);
-        }
+    for setting in sources {
+        cargo.args(["--config", setting]);
     }
     cargo
         .env_remove("RUSTC_WRAPPER")
