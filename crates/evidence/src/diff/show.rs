@@ -135,10 +135,11 @@ impl Diff {
                 percent(floor.log),
                 percent(floor.largest)
             );
-        } else if self.by_calibration(quantity) {
+        }
+        if self.by_calibration(quantity) {
             let _ = writeln!(
                 out,
-                "\nNo code is the same on both sides. The noise floor is that of the calibrations (docs/calibration): the start of a process moves unchanged code by up to {:.1}%.",
+                "\nWhere too few other cases run the same code on both sides, the noise floor is that of the calibrations (docs/calibration): the start of a process moves unchanged code by up to {:.1}%.",
                 KERNEL_TIME_EFFECT * 100.0
             );
         }

@@ -81,7 +81,7 @@ fn in_all(data: &Data, diff: &Diff) -> String {
     let quantity = Quantity::KernelTime;
     if diff.by_calibration(quantity) {
         text += &format!(
-            "\n\n{}: no code is the same in both. What is noise is taken from the {}: the start of a process moves the same code by up to {}.",
+            "\n\n{}: where too few other cases run the same code in both, what is noise is taken from the {}: the start of a process moves the same code by up to {}.",
             number::capital(quantity.label()),
             calibration(data),
             number::share(KERNEL_TIME_EFFECT)
