@@ -23,8 +23,8 @@ pub struct Target {
     pub config: Option<String>,
     /// Where the run's compilers kept what they made.
     pub compiled: Option<PathBuf>,
-    /// File whose lock is held from before the GPU is touched to after the range, so that captures which start side by
-    /// side use it one at a time.
+    /// File whose lock captures share that start side by side: together while they prepare, each alone from warm-up to the
+    /// range's end.
     pub lock: Option<PathBuf>,
     /// Directory of inputs, `<inputs>/<operation>/<file>`.
     pub inputs: PathBuf,
@@ -104,13 +104,16 @@ fn rust(
     inputs: &Inputs,
     target: &Target,
 ) -> anyhow::Result<()> {
-    let _turn = target.lock.as_deref().map(turn).transpose()?;
+    let lock = target.lock.as_deref();
+    let preparing = lock.map(|path| turn(path, File::lock_shared)).transpose()?;
     let gpu = Gpu::open()?;
     let prepare = || Call::prepare(&gpu, variant, inputs);
     let mut calls = vec![prepare()?];
     if target.pairs {
         calls.push(prepare()?);
     }
+    drop(preparing);
+    let _measuring = lock.map(|path| turn(path, File::lock)).transpose()?;
     let which = |iteration| if target.pairs { handle(iteration) } else { 0 };
     for iteration in 0..target.warmup {
         calls[which(iteration)].launch()?;
@@ -132,11 +135,10 @@ fn rust(
 }
 
 /// Waits for the lock of `path`, which is held as long as the file is open.
-fn turn(path: &Path) -> anyhow::Result<File> {
+fn turn(path: &Path, lock: impl Fn(&File) -> std::io::Result<()>) -> anyhow::Result<File> {
     let options = File::options().create(true).append(true).open(path);
     let file = options.with_context(|| format!("{}: cannot be opened", path.display()))?;
-    file.lock()
-        .with_context(|| format!("{}: cannot be locked", path.display()))?;
+    lock(&file).with_context(|| format!("{}: cannot be locked", path.display()))?;
     Ok(file)
 }
 

@@ -182,7 +182,7 @@ struct CaptureArguments {
     /// Where the run's compilers kept what they made.
     #[arg(long)]
     compiled: Option<PathBuf>,
-    /// File whose lock is held while the GPU is used.
+    /// File whose lock is shared while the capture prepares, and held alone from warm-up to range's end.
     #[arg(long)]
     lock: Option<PathBuf>,
     /// Directory of inputs.

@@ -1,12 +1,10 @@
 """Command line: `python -m mage_worker serve` and `python -m mage_worker capture ...`."""
 
 import argparse
-import fcntl
 import json
 import sys
 import traceback
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +14,7 @@ from .errors import Unavailable, WorkerError
 from .implementations import MODULES
 from .operations import DIM_NAMES
 from .serve import cuda_session, serve
+from .turn import Turn
 
 
 def main() -> int:
@@ -26,17 +25,17 @@ def main() -> int:
         return serve(stdio.claim_stdin(), replies)
     environment.require_packages()
     implementations.module(arguments.implementation).imports()
-    with turn(arguments.lock):
-        capture(
-            cuda_session(),
-            arguments.operation,
-            arguments.dims,
-            arguments.implementation,
-            arguments.inputs,
-            arguments.iterations,
-            arguments.warmup,
-            arguments.config,
-        )
+    capture(
+        cuda_session,
+        arguments.operation,
+        arguments.dims,
+        arguments.implementation,
+        arguments.inputs,
+        arguments.iterations,
+        arguments.warmup,
+        arguments.config,
+        Turn(arguments.lock),
+    )
     replies.write(json.dumps({} if arguments.config is None else {"config": arguments.config}).encode() + b"\n")
     replies.flush()
     return 0
@@ -56,20 +55,9 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--warmup", required=True, type=at_least(0), help="calls before the range opens")
     one.add_argument("--config", type=config, help="what the run chose, as JSON, for those that choose")
     one.add_argument(
-        "--lock", type=Path, help="file whose lock is held from before the GPU is touched to after the range"
+        "--lock", type=Path, help="file whose lock is shared while this prepares, and held alone from warm-up to range's end"
     )
     return top
-
-
-@contextmanager
-def turn(lock: Path | None) -> Iterator[None]:
-    """Holds the lock of a file inside the block: of captures that start side by side, one at a time uses the GPU."""
-    if lock is None:
-        yield
-        return
-    with lock.open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def config(text: str) -> dict[str, Any]:

@@ -1,17 +1,19 @@
 """One capture for Nsight Systems: a range that holds N calls and nothing else."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .implementations import Request
 from .timing import no_garbage_collection
+from .turn import Turn
 
 if TYPE_CHECKING:
     from .session import Session
 
 
 def capture(
-    session: "Session",
+    open_session: Callable[[], "Session"],
     operation: str,
     dims: tuple[int, ...],
     implementation: str,
@@ -19,20 +21,25 @@ def capture(
     iterations: int,
     warmup: int,
     config: dict[str, Any] | None = None,
+    turn: Turn | None = None,
 ) -> None:
-    """Loads, prepares and warms up outside the range, then makes `iterations` calls inside it.
+    """Opens, loads and prepares in a shared turn; warms up and makes `iterations` calls inside the range in one of its own.
 
     `config` is what the run chose, where the implementation chooses: the capture runs that and tunes nothing.
 
     The CUDA profiler API opens and closes the range; each call stands in an NVTX range
     `mage:<operation>:<implementation>:<iteration from 0>`.
     """
-    session.load(operation, dims, inputs)
-    session.prepare(implementation, Request(config=config))
-    call = session.prepared(implementation).call
-    device = session.device
+    turn = turn or Turn(None)
+    with turn.preparing():
+        session = open_session()
+        session.load(operation, dims, inputs)
+        session.prepare(implementation, Request(config=config))
+        call = session.prepared(implementation).call
+        device = session.device
+        device.synchronize()
     names = [f"mage:{operation}:{implementation}:{iteration}" for iteration in range(iterations)]
-    with no_garbage_collection():
+    with turn.measuring(), no_garbage_collection():
         for _ in range(warmup):
             call()
         device.synchronize()

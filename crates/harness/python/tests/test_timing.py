@@ -63,7 +63,7 @@ class Captures(unittest.TestCase):
         device = Cpu()
         with tempfile.TemporaryDirectory() as name:
             case = Case("gelu", (3, 257))
-            capture(Session(device), "gelu", case.dims, "python", case.write(Path(name)), iterations=2, warmup=1)
+            capture(lambda: Session(device), "gelu", case.dims, "python", case.write(Path(name)), iterations=2, warmup=1)
         inside = device.log[device.log.index("start") :]
         ranges = [entry for i in range(2) for entry in (f"push mage:gelu:python:{i}", "pop")]
         self.assertEqual(inside, ["start", *ranges, "synchronize", "stop"])

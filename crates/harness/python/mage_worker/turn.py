@@ -1,0 +1,34 @@
+"""Captures that start side by side: they prepare together, and each has the GPU to itself while it is measured."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class Turn:
+    """The lock of a file, or none where nothing else is captured."""
+
+    def __init__(self, lock: Path | None) -> None:
+        self._lock = lock
+
+    @contextmanager
+    def preparing(self) -> Iterator[None]:
+        """Waits until nothing is measured; others may prepare meanwhile."""
+        with self._held(fcntl.LOCK_SH):
+            yield
+
+    @contextmanager
+    def measuring(self) -> Iterator[None]:
+        """Waits until nothing is prepared or measured; nothing else is meanwhile."""
+        with self._held(fcntl.LOCK_EX):
+            yield
+
+    @contextmanager
+    def _held(self, how: int) -> Iterator[None]:
+        if self._lock is None:
+            yield
+            return
+        with self._lock.open("a") as file:
+            fcntl.flock(file, how)
+            yield
