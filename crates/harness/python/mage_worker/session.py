@@ -39,6 +39,7 @@ class Session:
         self, implementation: str, request: implementations.Request | None = None, handle: int = 0
     ) -> dict[str, Any] | None:
         """Compiles, chooses and allocates what `implementation` needs, and calls it once; returns the choice."""
+        implementations.module(implementation)
         how = request or implementations.Request()
         return self._handles.prepare(implementation, handle, self.loaded, self.device, how).choice
 

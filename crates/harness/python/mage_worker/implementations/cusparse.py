@@ -25,7 +25,9 @@ def prepare(inputs: Inputs, device: "Cuda", request: Request) -> Prepared:
     """Binds `matrix @ a`; every call allocates its output, as PyTorch does."""
     if inputs.operation != "neighbor":
         raise Unavailable("cuSPARSE has no routine for it: it computes neighbor alone")
-    nodes = inputs.dims[0]
+    nodes, _, edges = inputs.dims
+    if edges > nodes * nodes:
+        raise Unavailable(f"cuSPARSE refuses more values, {edges}, than a matrix of {nodes} x {nodes} has places")
     a, weights, rowptr, indices = (inputs.tensors[name] for name in ("a", "b", "rowptr", "indices"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # CSR support is called a beta
