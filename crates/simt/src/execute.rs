@@ -60,6 +60,7 @@ kernels! {
     bias_gelu_bulk
     bias_gelu_few
     bias_gelu_full
+    bias_gelu_loop
     bias_gelu_once
     bias_gelu_order
     bias_gelu_pair
@@ -70,6 +71,7 @@ kernels! {
     bias_gelu_stream
     bias_gelu_two
     bias_gelu_wave
+    bias_gelu_whole
     copy_bulk
     copy_full
     copy_halves
@@ -77,6 +79,7 @@ kernels! {
     copy_ring
     copy_rows
     copy_two
+    copy_whole
     copy_wide
     layer_norm
     layer_norm_columns

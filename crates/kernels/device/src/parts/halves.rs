@@ -72,11 +72,23 @@ impl Halves {
     /// learn of all.
     #[inline(always)]
     pub fn any_outside(self, first: u32, lane: u32) -> bool {
+        self.any(2 * self.parts, lane, |half| 2 * first + half)
+    }
+
+    /// As [`any_outside`](Self::any_outside), of half `half` of the parts alone.
+    #[inline(always)]
+    pub fn half_outside(self, first: u32, half: u32, lane: u32) -> bool {
+        self.any(self.parts, lane, |part| 2 * (first + part) + half)
+    }
+
+    /// Whether one of `count` halves, the i-th of which is number `half(i)`, lies outside the domain.
+    #[inline(always)]
+    fn any(self, count: u32, lane: u32, half: impl Fn(u32) -> u32) -> bool {
         let mut outside = 0;
-        let mut half = lane;
-        while half < 2 * self.parts {
-            outside |= self.scratch.get(self.flag(2 * first + half));
-            half += 32;
+        let mut i = lane;
+        while i < count {
+            outside |= self.scratch.get(self.flag(half(i)));
+            i += 32;
         }
         warp_barrier();
         for lanes in [1, 2, 4, 8, 16] {

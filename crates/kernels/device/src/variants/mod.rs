@@ -11,6 +11,8 @@ pub mod bias_gelu_bulk;
 pub mod bias_gelu_few;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_full"))]
 pub mod bias_gelu_full;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_loop"))]
+pub mod bias_gelu_loop;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_once"))]
 pub mod bias_gelu_once;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_order"))]
@@ -31,6 +33,8 @@ pub mod bias_gelu_stream;
 pub mod bias_gelu_two;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_wave"))]
 pub mod bias_gelu_wave;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "bias_gelu_whole"))]
+pub mod bias_gelu_whole;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_bulk"))]
 pub mod copy_bulk;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_full"))]
@@ -45,6 +49,8 @@ pub mod copy_ring;
 pub mod copy_rows;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_two"))]
 pub mod copy_two;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "copy_whole"))]
+pub mod copy_whole;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "copy_wide"))]
 pub mod copy_wide;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "layer_norm"))]
