@@ -27,8 +27,10 @@ def main() -> int:
     environment.require_packages()
     implementations.module(arguments.implementation).imports()
     with turn(arguments.lock):
+        session = cuda_session()
+        answer: dict[str, Any] = {"gpu_uuid": session.device.uuid()}
         capture(
-            cuda_session(),
+            session,
             arguments.operation,
             arguments.dims,
             arguments.implementation,
@@ -37,7 +39,9 @@ def main() -> int:
             arguments.warmup,
             arguments.config,
         )
-    replies.write(json.dumps({} if arguments.config is None else {"config": arguments.config}).encode() + b"\n")
+    if arguments.config is not None:
+        answer["config"] = arguments.config
+    replies.write(json.dumps(answer).encode() + b"\n")
     replies.flush()
     return 0
 
