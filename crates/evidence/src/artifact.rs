@@ -187,7 +187,7 @@ pub struct Host {
     pub logical_processors: u32,
 }
 
-/// The GPU: what it is and its limits; no serial number and no UUID.
+/// The GPU: what it is, its limits, and which card it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
@@ -211,6 +211,48 @@ pub struct Device {
     pub driver: String,
     /// CUDA version of the driver, `13.0`.
     pub cuda_driver: String,
+    /// Which card it is, `GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` as the driver and `nvidia-smi` name it; none in
+    /// records of before it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uuid: Option<String>,
+}
+
+impl Device {
+    /// Refuses another device than that of a run: whatever differs, but for a UUID that one of both does not say.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn is_that_of_run(&self, run: &Self) -> Result<(), Invalid> {
+        one_card("device.uuid", self.uuid.as_deref(), run.uuid.as_deref())?;
+        let but_for_uuid = |device: &Self| Self {
+            uuid: None,
+            ..device.clone()
+        };
+        let (found, expected) = (but_for_uuid(self), but_for_uuid(run));
+        if found == expected {
+            return Ok(());
+        }
+        let expected = format!("{expected:?}, as run.json has it");
+        Err(Invalid::new("device", format!("{found:?}"), expected)
+            .help("measure both on one device"))
+    }
+}
+
+/// Refuses another card than that of a run: UUIDs that both are there and differ. One namespace is of one card, but for
+/// its counters, and so is a study.
+///
+/// # Errors
+/// [`Invalid`] with `field`.
+pub fn one_card(field: &str, found: Option<&str>, expected: Option<&str>) -> Result<(), Invalid> {
+    match (found, expected) {
+        (Some(found), Some(expected)) if found != expected => {
+            Err(
+                Invalid::new(field, found, format!("{expected}, as run.json has it"))
+                    .help("measure all of it on one card"),
+            )
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What the GPU said of itself at one moment.
@@ -499,6 +541,9 @@ pub struct Capture {
     /// The configuration that ran, for an implementation that chooses.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<Config>,
+    /// Which card it ran on, as [`Device::uuid`]; none in records of before it was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpu_uuid: Option<String>,
     /// Counted from 1.
     pub index: u32,
     /// Calls inside the range.

@@ -56,6 +56,7 @@ fn device() -> Device {
         memory_bus_bits: 1,
         driver: "1".into(),
         cuda_driver: "13.0".into(),
+        uuid: None,
     }
 }
 
@@ -180,6 +181,7 @@ fn material(noise: Noise) -> (Vec<Process>, BTreeMap<Operation, Vec<Capture>>) {
                 iteration: Some(i),
             });
             captures.entry(operation).or_default().push(Capture {
+                gpu_uuid: None,
                 schema: "mage.capture/1".into(),
                 operation,
                 dims: dims.to_vec(),
@@ -350,7 +352,7 @@ fn handles_take_turns_so_that_drift_cancels() {
 #[test]
 fn what_is_not_as_the_study_says_is_refused() {
     type Edit = fn(&mut Study, &mut Vec<Process>, &mut BTreeMap<Operation, Vec<Capture>>);
-    let edits: [(Edit, &str); 9] = [
+    let edits: [(Edit, &str); 11] = [
         (
             |study, _, _| study.schema = "mage.calibration-run/2".into(),
             "schema",
@@ -365,6 +367,20 @@ fn what_is_not_as_the_study_says_is_refused() {
         (
             |_, processes, _| processes[2].device.driver = "2".into(),
             "spans/3.device.driver",
+        ),
+        (
+            |study, processes, _| {
+                study.device.uuid = Some("GPU-1".into());
+                processes[2].device.uuid = Some("GPU-2".into());
+            },
+            "spans/3.device.uuid",
+        ),
+        (
+            |study, _, captures| {
+                study.device.uuid = Some("GPU-1".into());
+                captures.get_mut(&Operation::Gelu).unwrap()[1].gpu_uuid = Some("GPU-2".into());
+            },
+            "captures/gelu-2.gpu_uuid",
         ),
         (
             |_, processes, _| processes[0].sessions[1].b.name = "other".into(),

@@ -188,6 +188,7 @@ fn hand_made() -> Counters {
             memory_bus_bits: 6144,
             driver: "0.0".into(),
             cuda_driver: "0.0".into(),
+            uuid: None,
         },
         limits: Limits {
             measured: absent.clone(),

@@ -2,7 +2,7 @@
 
 use crate::{Events, File, Reader};
 use mage_evidence::Invalid;
-use mage_evidence::artifact::Build;
+use mage_evidence::artifact::{Build, one_card};
 use mage_evidence::errors::{self, Case, Errors, OutputError};
 use mage_evidence::implementation::label;
 use mage_evidence::operation::Operation;
@@ -38,12 +38,18 @@ pub(crate) fn files(root: &Path, namespace: &str, events: &Events) -> anyhow::Re
     ])
 }
 
-/// Refuses errors of another namespace, experiment or kernels than were measured; and on the measured inputs, of another
+/// Refuses errors of another namespace, experiment, card or kernels than were measured; and on the measured inputs, of another
 /// kernel or configuration than was measured with.
 fn agree(errors: &Errors, namespace: &str, events: &Events) -> Result<(), Invalid> {
     let run = &events.run;
     same("namespace", &errors.namespace.as_str(), &namespace)?;
     same("experiment", &errors.experiment, &run.experiment)?;
+    let device = errors.device.as_ref();
+    one_card(
+        "device.uuid",
+        device.and_then(|device| device.uuid.as_deref()),
+        run.device.uuid.as_deref(),
+    )?;
     // Those that differ alone: there are dozens.
     let differ = |a: &Build, b: &Build| -> BTreeMap<String, String> {
         let mut objects = a.objects_sha256.clone();

@@ -1,7 +1,7 @@
 //! `comparison-ladder.json` from a ladder's captures.
 
 use crate::{Events, Reader};
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use mage_evidence::Invalid;
 use mage_evidence::artifact::{Agreement, Check};
 use mage_evidence::foreign::State;
@@ -94,10 +94,13 @@ impl Climbed {
             for capture in captures {
                 let place = format!("captures/{operation}-{}.json", capture.index);
                 let answer = &capture.answer;
+                answer
+                    .device
+                    .is_that_of_run(&run.device)
+                    .map_err(|invalid| anyhow!("{namespace}: {place}: {invalid}"))?;
                 let debug = |value: &dyn std::fmt::Debug| format!("{value:?}");
                 for (what, found, expected) in [
                     ("dims", debug(&answer.dims), debug(&samples.dims)),
-                    ("device", debug(&answer.device), debug(&run.device)),
                     ("tolerance", debug(&answer.tolerance), debug(&run.tolerance)),
                     (
                         "input_sha256",

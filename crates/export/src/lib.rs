@@ -14,9 +14,9 @@ mod results;
 pub mod verify;
 
 use crate::counters::Counted;
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use mage_evidence::Invalid;
-use mage_evidence::artifact::{Capture, Profile, Run, Samples};
+use mage_evidence::artifact::{Capture, Profile, Run, Samples, one_card};
 use mage_evidence::experiment::Experiment;
 use mage_evidence::{
     counters as counters_file, hash, ladder as ladder_file, profiles as profiles_file,
@@ -482,7 +482,7 @@ fn as_specified(experiment: &Experiment, run: &Run, samples: &[Samples]) -> Resu
     Ok(())
 }
 
-/// Refuses events and captures that are not of one experiment, one program and the same cases.
+/// Refuses events and captures that are not of one experiment, one program, one card and the same cases.
 fn agree(namespace: &str, events: &Events, captures: &Captures) -> anyhow::Result<()> {
     let (run, profile) = (&events.run, &captures.profile);
     for (what, of_run, of_profile) in [
@@ -510,6 +510,13 @@ fn agree(namespace: &str, events: &Events, captures: &Captures) -> anyhow::Resul
             "{namespace}: run.json: namespace: found {:?}, expected the directory's own",
             run.namespace
         );
+    }
+    for capture in &captures.captures {
+        let (found, expected) = (capture.gpu_uuid.as_deref(), run.device.uuid.as_deref());
+        one_card("gpu_uuid", found, expected).map_err(|invalid| {
+            let (op, name, index) = (capture.operation, &capture.implementation, capture.index);
+            anyhow!("{namespace}: captures/{op}-{name}-{index}.json: {invalid}")
+        })?;
     }
     let mut cases = 0;
     for samples in &events.samples {

@@ -142,6 +142,7 @@ fn workspace() -> tempfile::TempDir {
             memory_bus_bits: 6016,
             driver: "1".into(),
             cuda_driver: "1".into(),
+            uuid: None,
         },
         build: Build {
             tree: SourceTree {
@@ -192,6 +193,25 @@ fn counters_are_exported_and_verified() {
     assert_eq!(*tensor, Reading::absent("made up: not known"));
     let again = mage_export::evidence(directory.path(), NAMESPACE).unwrap();
     mage_export::check(directory.path(), &again).unwrap();
+}
+
+/// Their session has a device of its own.
+#[test]
+fn counters_may_be_of_another_card() {
+    let directory = workspace();
+    for (file, uuid) in [
+        ("artifacts/mage-002-kernels/run.json", "GPU-1"),
+        ("artifacts/mage-002-kernels-ncu/counters.json", "GPU-2"),
+    ] {
+        let path = directory.path().join(file);
+        let mut record: serde_json::Value = store::read_json(&path).unwrap();
+        record["device"]["uuid"] = uuid.into();
+        store::write_json(&path, &record).unwrap();
+    }
+    let files = mage_export::evidence(directory.path(), NAMESPACE).unwrap();
+    mage_export::write(directory.path(), &files).unwrap();
+    let counters: Counters = store::read_json(&evidence(directory.path())).unwrap();
+    assert_eq!(counters.device.uuid.as_deref(), Some("GPU-2"));
 }
 
 #[test]

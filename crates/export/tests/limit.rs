@@ -115,3 +115,55 @@ fn errors_of_other_code_than_was_measured_are_refused() {
         assert!(error.contains(expected), "{expected}: {error}");
     }
 }
+
+/// Says which card a part of the namespace is of.
+fn on_card(root: &std::path::Path, file: &str, pointer: &str, uuid: &str) {
+    let path = root.join(format!("artifacts/{NAMESPACE}{file}"));
+    let mut record = six::read(&path);
+    record.pointer_mut(pointer).unwrap()["UUID"] = uuid.into();
+    let text = serde_json::to_string(&record).unwrap();
+    let key = if pointer.is_empty() {
+        "gpu_uuid"
+    } else {
+        "uuid"
+    };
+    let record = serde_json::from_str(&text.replace("UUID", key)).unwrap();
+    six::write(&path, &record);
+}
+
+#[test]
+fn a_namespace_is_of_one_card() {
+    let root = six::root();
+    let made = || mage_export::evidence(root.path(), NAMESPACE);
+    assert!(!made().unwrap()[0].text.contains("uuid"));
+    on_card(root.path(), "-kernels/run.json", "/device", "GPU-1");
+    let files = made().expect("the other parts do not say which card they are of");
+    let device = results(&files).provenance.unwrap().device;
+    assert_eq!(device.uuid.as_deref(), Some("GPU-1"));
+    for (file, pointer, field) in [
+        (
+            "-kernels-nsys/captures/gelu-python-2.json",
+            "",
+            "captures/gelu-python-2.json: gpu_uuid: ",
+        ),
+        (
+            "-ladder/captures/gelu-1.json",
+            "/answer/device",
+            "captures/gelu-1.json: device.uuid: ",
+        ),
+        (
+            "-errors/errors.json",
+            "/device",
+            "errors.json: device.uuid: ",
+        ),
+    ] {
+        on_card(root.path(), file, pointer, "GPU-2");
+        let error = format!("{:#}", made().unwrap_err());
+        let expected = format!("{field}found GPU-2, expected GPU-1, as run.json has it");
+        assert!(error.contains(&expected), "{expected}: {error}");
+        let report = verify(root.path(), &[NAMESPACE.to_string()]).unwrap();
+        assert!(report.to_string().contains(&expected), "{report}");
+        on_card(root.path(), file, pointer, "GPU-1");
+    }
+    made().expect("all parts are of one card");
+}

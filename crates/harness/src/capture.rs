@@ -41,8 +41,8 @@ pub struct Target {
 
 /// Runs the target: reads and verifies the inputs, warms up, opens the profiler's range, makes the calls
 /// each inside an NVTX range `mage:<operation>:<implementation>:<iteration>`, closes the range. Prints one
-/// JSON line that names the kernel variant which ran, and the one asked for where it is not the experiment's;
-/// `{}` for the others.
+/// JSON line that names the card, the kernel variant which ran, and the one asked for where it is not the experiment's;
+/// for the others the card, and the configuration where there is one.
 ///
 /// # Errors
 /// Bad inputs, a variant that does not compute this, and whatever the device or the worker reports.
@@ -130,7 +130,10 @@ fn rust(
     gpu.synchronize()?;
     gpu.profiler_stop()?;
     let kernel = calls[0].variant().id;
-    mage_workspace::outln!("{}", answer(kernel, target.variant.as_deref()));
+    mage_workspace::outln!(
+        "{}",
+        answer(kernel, target.variant.as_deref(), &gpu.uuid()?)
+    );
     Ok(())
 }
 
@@ -143,11 +146,12 @@ fn turn(path: &Path, lock: impl Fn(&File) -> std::io::Result<()>) -> anyhow::Res
 }
 
 /// The line that a profiler's driver reads.
-fn answer(kernel: &str, asked: Option<&str>) -> serde_json::Value {
-    match asked {
-        None => serde_json::json!({"kernel": kernel}),
-        Some(variant) => serde_json::json!({"kernel": kernel, "variant": variant}),
+fn answer(kernel: &str, asked: Option<&str>, gpu_uuid: &str) -> serde_json::Value {
+    let mut answer = serde_json::json!({"gpu_uuid": gpu_uuid, "kernel": kernel});
+    if let Some(variant) = asked {
+        answer["variant"] = variant.into();
     }
+    answer
 }
 
 /// Becomes the worker: a profiler then sees one process, the one that makes the calls.
@@ -219,10 +223,13 @@ mod tests {
             asked("rust", Some("tiled_matmul_8x4"), dims),
             Ok("tiled_matmul_8x4")
         );
-        assert_eq!(answer("a", None).to_string(), r#"{"kernel":"a"}"#);
         assert_eq!(
-            answer("a", Some("a")).to_string(),
-            r#"{"kernel":"a","variant":"a"}"#
+            answer("a", None, "GPU-1").to_string(),
+            r#"{"gpu_uuid":"GPU-1","kernel":"a"}"#
+        );
+        assert_eq!(
+            answer("a", Some("a"), "GPU-1").to_string(),
+            r#"{"gpu_uuid":"GPU-1","kernel":"a","variant":"a"}"#
         );
     }
 

@@ -567,6 +567,7 @@ mod tests {
             memory_bus_bits: 1,
             driver: "1".into(),
             cuda_driver: "13.0".into(),
+            uuid: None,
         });
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let answers = measure(&root, &[target], &[inputs], &device, &monitor);

@@ -141,6 +141,7 @@ mod tests {
             memory_bus_bits: 0,
             driver: String::new(),
             cuda_driver: String::new(),
+            uuid: None,
         }
     }
 

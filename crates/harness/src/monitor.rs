@@ -58,6 +58,7 @@ impl NvmlMonitor {
                 memory_bus_bits: gpu.memory_bus_bits()?,
                 driver: nvml.sys_driver_version().context("NVML: driver version")?,
                 cuda_driver: format!("{}.{}", cuda / 1000, cuda % 1000 / 10),
+                uuid: Some(gpu.uuid()?),
             }
         };
         Ok(Self {

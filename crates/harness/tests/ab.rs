@@ -198,6 +198,7 @@ fn bench(times: [[f64; 2]; 3], fault: Fault) -> Bench {
         memory_bus_bits: 1,
         driver: "1".into(),
         cuda_driver: "13.0".into(),
+        uuid: None,
     };
     Bench {
         arms,

@@ -203,9 +203,9 @@ pub enum CaptureError {
 /// # Errors
 /// [`CaptureError`]; whatever happens, no process and no file is left behind.
 pub fn capture(request: &Request<'_>) -> Result<Captured, CaptureError> {
-    let expected = "{} or {\"kernel\": ...}";
+    let expected = "{\"gpu_uuid\": ...}, of rust with \"kernel\"";
     let profiled = profile(&request.job, request.ranges_required, expected, |stdout| {
-        answer::variant(stdout, request.implementation, request.config)
+        answer::ran(stdout, request.implementation, request.config)
     })?;
     let expected = Expected {
         iterations: request.iterations,
@@ -221,8 +221,9 @@ pub fn capture(request: &Request<'_>) -> Result<Captured, CaptureError> {
         operation: request.operation,
         dims: request.dims.to_vec(),
         implementation: request.implementation.to_string(),
-        variant: profiled.answer,
+        variant: profiled.answer.variant,
         config: request.config.cloned(),
+        gpu_uuid: profiled.answer.gpu_uuid,
         index: request.index,
         requested_iterations: request.iterations,
         commands: profiled.commands,

@@ -98,6 +98,7 @@ fn process() -> Process {
             memory_bus_bits: 1,
             driver: "1".into(),
             cuda_driver: "13.0".into(),
+            uuid: None,
         },
         binary_sha256: "@HASH@".into(),
         objects_sha256: BTreeMap::new(),

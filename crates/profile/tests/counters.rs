@@ -477,6 +477,7 @@ fn captured(workspace: &Workspace, names: &[&str]) {
         implementation: "python".into(),
         variant: None,
         config: None,
+        gpu_uuid: None,
         index: 1,
         requested_iterations: 2,
         commands: Vec::new(),

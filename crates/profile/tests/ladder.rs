@@ -82,6 +82,7 @@ fn answer() -> Answer {
             memory_bus_bits: 1,
             driver: "1".into(),
             cuda_driver: "13.0".into(),
+            uuid: None,
         },
         gpu_state_before: state.clone(),
         gpu_state_after: state,

@@ -138,6 +138,9 @@ fn a_profile_is_published_whole() {
 
     let rust: Capture = store::read_json(&directory.join("captures/gelu-rust-1.json")).unwrap();
     assert_eq!(rust.variant.as_deref(), Some("kernel"));
+    for of in [&rust, &capture] {
+        assert_eq!(of.gpu_uuid.as_deref(), Some("GPU-1"));
+    }
     for directory in workspace.private_directories() {
         assert!(!directory.exists());
     }

@@ -216,6 +216,7 @@ fn run(failed: Option<&str>) -> Run {
             memory_bus_bits: 6144,
             driver: "580.159.04".into(),
             cuda_driver: "13.0".into(),
+            uuid: None,
         },
         tree: SourceTree {
             state: TreeState::Unknown,

@@ -84,6 +84,7 @@ fn run(directory: &Path, unknown: &str) -> anyhow::Result<PathBuf> {
         memory_bus_bits: 384,
         driver: "580.159.04".into(),
         cuda_driver: "13.0".into(),
+        uuid: None,
     };
     let build = Build {
         tree: SourceTree {

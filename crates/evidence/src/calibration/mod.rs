@@ -12,7 +12,7 @@ mod resample;
 pub use resample::{POWER, STEPS_PERCENT, WINDOW};
 
 use crate::ab::{Cache, Session};
-use crate::artifact::{Build, Capture, Device, Host, check_schema};
+use crate::artifact::{Build, Capture, Device, Host, check_schema, one_card};
 use crate::error::Invalid;
 use crate::operation::Operation;
 use crate::stats::mean;
@@ -286,6 +286,8 @@ impl Process {
                 return Err(Invalid::new(field, format!("{found:?}"), expected));
             }
         }
+        let (found, expected) = (&self.device.uuid, &study.device.uuid);
+        one_card("device.uuid", found.as_deref(), expected.as_deref())?;
         for (i, session) in self.sessions.iter().enumerate() {
             let under = |e: Invalid| e.under(&format!("sessions[{i}]"));
             session.check().map_err(under)?;
@@ -378,6 +380,8 @@ fn material(
     for (operation, captures) in captures {
         for (p, capture) in captures.iter().enumerate() {
             let under = |e: Invalid| e.under(&format!("captures/{operation}-{}", p + 1));
+            let (found, expected) = (&capture.gpu_uuid, &study.device.uuid);
+            one_card("gpu_uuid", found.as_deref(), expected.as_deref()).map_err(under)?;
             let variant = capture.variant.clone().unwrap_or_default();
             let of = material.operation(*operation, &variant).map_err(under)?;
             of.kernel_us.push(handles_us(capture).map_err(under)?);

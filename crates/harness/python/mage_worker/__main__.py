@@ -25,7 +25,7 @@ def main() -> int:
         return serve(stdio.claim_stdin(), replies)
     environment.require_packages()
     implementations.module(arguments.implementation).imports()
-    capture(
+    session = capture(
         cuda_session,
         arguments.operation,
         arguments.dims,
@@ -36,7 +36,10 @@ def main() -> int:
         arguments.config,
         Turn(arguments.lock),
     )
-    replies.write(json.dumps({} if arguments.config is None else {"config": arguments.config}).encode() + b"\n")
+    answer: dict[str, Any] = {"gpu_uuid": session.device.uuid()}
+    if arguments.config is not None:
+        answer["config"] = arguments.config
+    replies.write(json.dumps(answer).encode() + b"\n")
     replies.flush()
     return 0
 

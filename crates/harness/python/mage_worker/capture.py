@@ -22,8 +22,9 @@ def capture(
     warmup: int,
     config: dict[str, Any] | None = None,
     turn: Turn | None = None,
-) -> None:
+) -> "Session":
     """Opens, loads and prepares in a shared turn; warms up and makes `iterations` calls inside the range in one of its own.
+    Returns the session.
 
     `config` is what the run chose, where the implementation chooses: the capture runs that and tunes nothing.
 
@@ -50,3 +51,4 @@ def capture(
             device.range_pop()
         device.synchronize()
         device.profiler_stop()
+    return session

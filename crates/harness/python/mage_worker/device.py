@@ -5,6 +5,7 @@ import os
 import statistics
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import torch
 
@@ -37,6 +38,18 @@ class Cuda:
         """Product name and compute capability, `9.0`."""
         major, minor = torch.cuda.get_device_capability()
         return {"name": torch.cuda.get_device_name(), "compute_capability": f"{major}.{minor}"}
+
+    def uuid(self) -> str:
+        """Which card it is, `GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx`: the driver's bytes as `nvidia-smi` shows them."""
+        driver = ctypes.CDLL("libcuda.so.1")
+        device = ctypes.c_int()
+        identity = (ctypes.c_ubyte * 16)()
+        status = driver.cuDeviceGet(ctypes.byref(device), 0)
+        if status == 0:
+            status = driver.cuDeviceGetUuid(ctypes.byref(identity), device)
+        if status != 0:
+            raise WorkerError(f"cuDeviceGetUuid: found status {status}, expected 0")
+        return f"GPU-{UUID(bytes=bytes(identity))}"
 
     def synchronize(self) -> None:
         """Waits for all work; raises what went wrong in it."""

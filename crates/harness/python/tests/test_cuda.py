@@ -58,6 +58,8 @@ class OnCuda(unittest.TestCase):
                     self.assertTrue(all(0 < sample < 10_000 for sample in samples), samples)
 
     def test_capture_command(self) -> None:
+        from mage_worker.device import Cuda
+
         case = FULL[1]
         with tempfile.TemporaryDirectory() as name:
             case.write(Path(name))
@@ -72,4 +74,5 @@ class OnCuda(unittest.TestCase):
                     cwd=ROOT,
                     env=os.environ,
                 )
-                self.assertEqual((run.returncode, run.stdout), (0, json.dumps({}) + "\n"), run.stderr)
+                expected = json.dumps({"gpu_uuid": Cuda().uuid()}) + "\n"
+                self.assertEqual((run.returncode, run.stdout), (0, expected), run.stderr)

@@ -2,6 +2,7 @@
 
 import os
 import unittest
+from typing import Any
 from unittest import mock
 
 from mage_worker.device import NAN_BITS, Cuda
@@ -32,6 +33,26 @@ class Poison(unittest.TestCase):
         for segments, status, words in ((SEGMENTS, 1, "found status 1"), (SEGMENTS[:0], 0, "no free block")):
             with self.assertRaisesRegex(WorkerError, words):
                 self.poison(segments, status)
+
+
+class Uuid(unittest.TestCase):
+    def uuid(self, *statuses: int) -> str:
+        def fill(identity: Any, device: Any) -> int:
+            identity._obj[:] = range(0xF0, 0x100)
+            return statuses[1]
+
+        with mock.patch("mage_worker.device.ctypes.CDLL") as library:
+            library.return_value.cuDeviceGet.return_value = statuses[0]
+            library.return_value.cuDeviceGetUuid.side_effect = fill
+            return Cuda().uuid()
+
+    def test_the_card_is_named_as_nvidia_smi_does(self) -> None:
+        self.assertEqual(self.uuid(0, 0), "GPU-f0f1f2f3-f4f5-f6f7-f8f9-fafbfcfdfeff")
+
+    def test_a_refusal_of_the_driver_is_an_error(self) -> None:
+        for statuses in ((101, 0), (0, 3)):
+            with self.assertRaisesRegex(WorkerError, f"found status {max(statuses)}"):
+                self.uuid(*statuses)
 
 
 class Require(unittest.TestCase):

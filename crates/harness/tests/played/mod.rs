@@ -220,6 +220,7 @@ pub fn slow_bench(
         memory_bus_bits: 1,
         driver: "1".into(),
         cuda_driver: "13.0".into(),
+        uuid: None,
     };
     let bench = Bench {
         implementations: ["python", "triton", "rust"]

@@ -67,6 +67,18 @@ impl Gpu {
             .map_err(failed("read the device's name"))
     }
 
+    /// Which card it is, as `nvidia-smi` names it: `GPU-xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` (`cuDeviceGetUuid`).
+    ///
+    /// # Errors
+    /// [`LaunchError`] where the driver refuses.
+    pub fn uuid(&self) -> Result<String, LaunchError> {
+        let uuid = self
+            .context
+            .uuid()
+            .map_err(failed("read the device's UUID"))?;
+        Ok(uuid_text(uuid.bytes.map(|byte| byte.to_ne_bytes()[0])))
+    }
+
     /// Compute capability, major and minor.
     ///
     /// # Errors
@@ -161,5 +173,33 @@ impl Gpu {
         value
             .map(i32::unsigned_abs)
             .map_err(failed(format!("read {attribute:?}")))
+    }
+}
+
+/// A UUID in the form in which `nvidia-smi` shows it.
+fn uuid_text(bytes: [u8; 16]) -> String {
+    let mut text = String::from("GPU");
+    for (i, byte) in bytes.iter().enumerate() {
+        let dash = if [0, 4, 6, 8, 10].contains(&i) {
+            "-"
+        } else {
+            ""
+        };
+        text.push_str(&format!("{dash}{byte:02x}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uuid_is_written_as_nvidia_smi_does() {
+        let bytes = [
+            0x0a, 0xb1, 0xc2, 0xd3, 0x00, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88, 0x99,
+            0xfe, 0xff,
+        ];
+        assert_eq!(uuid_text(bytes), "GPU-0ab1c2d3-0011-2233-4455-66778899feff");
     }
 }

@@ -240,6 +240,7 @@ fn provenance(namespace: &str, experiment: &str, gpu: &str) -> Provenance {
             memory_bus_bits: 6144,
             driver: "580.95.05".to_string(),
             cuda_driver: "13.0".to_string(),
+            uuid: None,
         },
         tf32: Some(Tf32 {
             matmul_allow_tf32: false,

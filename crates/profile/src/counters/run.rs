@@ -411,17 +411,16 @@ impl Reader<'_> {
         let target = self.bench.target(case, implementation, config.as_ref());
         let wrong = |source: CounterError| failed(&name, source);
         let read = self.read(&name, &target, tell).map_err(wrong)?;
-        let variant =
-            answer::variant(&read.stdout, implementation, config.as_ref()).map_err(|found| {
-                let words = text::last_words(&read.stdout);
-                wrong(CounterError::Unfinished { found, words })
-            })?;
+        let ran = answer::ran(&read.stdout, implementation, config.as_ref()).map_err(|found| {
+            let words = text::last_words(&read.stdout);
+            wrong(CounterError::Unfinished { found, words })
+        })?;
         let call = Call {
             schema: CALL_SCHEMA.to_string(),
             operation: case.name,
             dims: case.dims.clone(),
             implementation: implementation.clone(),
-            variant,
+            variant: ran.variant,
             kernels: read.launches,
         };
         call.check().map_err(|invalid| invalid.under(&name))?;

@@ -97,7 +97,7 @@ pub enum CounterError {
     },
     /// The target ended without the line that says that it finished.
     #[error(
-        "the target did not finish: found {found}, expected one line of JSON ({{}} or {{\"kernel\": ...}}) on standard output; {words}"
+        "the target did not finish: found {found}, expected one line of JSON ({{\"gpu_uuid\": ...}}, of rust with \"kernel\") on standard output; {words}"
     )]
     Unfinished {
         /// What there was instead.

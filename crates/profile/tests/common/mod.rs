@@ -37,7 +37,10 @@ impl Workspace {
         this.script(
             "mage-harness",
             r#"env > "$0.env"
-case "$*" in *"--implementation rust"*) echo '{"kernel": "kernel"}';; *) echo '{}';; esac"#,
+case "$*" in
+*"--implementation rust"*) echo '{"gpu_uuid": "GPU-1", "kernel": "kernel"}';;
+*) echo '{"gpu_uuid": "GPU-1"}';;
+esac"#,
         );
         this.nsys(PROFILE, EXPORT);
         for operation in ["matmul", "gelu"] {
