@@ -132,22 +132,22 @@ pub fn built_from(root: &Path) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Everything that a run needs. The state of the source tree is read here, before anything is written. What the
+/// Everything that a run on `gpu` needs. The state of the source tree is read here, before anything is written. What the
 /// worker's compilers make goes to `compiled`, for the captures to find.
 ///
 /// # Errors
 /// As [`implementations`], and where NVML or a source file cannot be read.
 pub fn bench(
     root: &Path,
+    gpu: &Gpu,
     names: &[String],
     python: &Path,
     compiled: &Path,
 ) -> anyhow::Result<Bench> {
     let build = mage_workspace::build(root, objects_sha256())?;
     built_from(root)?;
-    let gpu = Gpu::open()?;
-    let monitor = NvmlMonitor::open(&gpu)?;
-    let (implementations, python) = implementations(root, &gpu, names, python, Some(compiled))?;
+    let monitor = NvmlMonitor::open(gpu)?;
+    let (implementations, python) = implementations(root, gpu, names, python, Some(compiled))?;
     Ok(Bench {
         implementations,
         monitor: Box::new(monitor),

@@ -289,6 +289,8 @@ fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
     interrupt::install()?;
     let plan = plan(root, &arguments)?;
     let python = worker::interpreter(root, arguments.python.as_deref());
+    // Before anything is said of names or removed: where nothing can be measured, no other name would help.
+    let gpu = Gpu::open()?;
     // Before the bench, which takes long to set up.
     match arguments.resume {
         true => NewDirectory::check_resumable(&plan.output)?,
@@ -302,7 +304,7 @@ fn run_experiment(root: &Path, arguments: RunArguments) -> anyhow::Result<()> {
         std::fs::remove_dir_all(&compiled)
             .with_context(|| format!("{}: cannot be removed", compiled.display()))?;
     }
-    let mut bench = bench::bench(root, &plan.implementations, &python, &compiled)?;
+    let mut bench = bench::bench(root, &gpu, &plan.implementations, &python, &compiled)?;
     let output = match arguments.resume {
         true => run::resume(&plan, &mut bench)?,
         false => run::run(&plan, &mut bench)?,
@@ -441,9 +443,13 @@ fn measure_errors(root: &Path, arguments: &ErrorsArguments) -> anyhow::Result<()
         command: mage_workspace::command_line(root),
         experiment: &experiment,
     };
+    let gpu = match on_cpu {
+        true => None,
+        false => Some(Gpu::open()?),
+    };
     NewDirectory::check_free(&plan.output)?;
-    let mut bench = match on_cpu {
-        true => {
+    let mut bench = match gpu {
+        None => {
             if let Some(other) = plan.implementations.iter().find(|name| *name != "rust") {
                 let only = "rust alone with --device cpu";
                 return Err(Invalid::new("--implementations", other, only).into());
@@ -455,10 +461,10 @@ fn measure_errors(root: &Path, arguments: &ErrorsArguments) -> anyhow::Result<()
                 build: mage_workspace::build(root, bench::objects_sha256())?,
             }
         }
-        false => {
+        Some(gpu) => {
             let python = worker::interpreter(root, arguments.python.as_deref());
             let compiled = mage_workspace::compiled(root, &plan.namespace);
-            let made = bench::bench(root, &plan.implementations, &python, &compiled)?;
+            let made = bench::bench(root, &gpu, &plan.implementations, &python, &compiled)?;
             errors::Bench {
                 device: Some(made.monitor.device().clone()),
                 implementations: made.implementations,

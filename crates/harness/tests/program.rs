@@ -114,13 +114,15 @@ fn an_unknown_name_is_wrong_usage() {
     }
 }
 
-/// Every verb that measures says the same where there is nothing to measure with.
+/// Every verb that measures says the same where there is nothing to measure with, and says it first: another name would
+/// not help.
 #[test]
 fn without_a_gpu_there_is_nothing_to_judge() {
     if !matches!(Gpu::open(), Err(Absent::NoDriver | Absent::NoDevice)) {
         return;
     }
     let directory = tempfile::tempdir().unwrap();
+    let taken = directory.path().to_str().unwrap();
     let output = directory.path().join("run");
     let output = output.to_str().unwrap();
     for arguments in [
@@ -133,6 +135,16 @@ fn without_a_gpu_there_is_nothing_to_judge() {
             "--output",
             output,
         ][..],
+        &["run", "--experiment", "mage-001", "--output", taken],
+        &[
+            "run",
+            "--experiment",
+            "mage-001",
+            "--output",
+            output,
+            "--resume",
+        ],
+        &["errors", "--experiment", "mage-001", "--output", taken],
         &["check", "--implementations", "rust"],
         &[
             "ab",

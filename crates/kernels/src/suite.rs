@@ -81,13 +81,21 @@ pub const SMALL: [Case; 10] = [
     case("neighbor-1x5x9",           Neighbor,  &[1, 5, 9],    Generated),
 ];
 
-/// Shapes that the tiled kernels take and that are not square, so that no dim stands for another.
+/// Shapes that kernels with limits on their dims take, between them all of these: the smallest of more than one block
+/// or tile, with a tail where a kernel takes one. None is square, so that no dim stands for another.
 #[rustfmt::skip]
-pub const TILES: [Case; 4] = [
-    case("matmul-128x64x96",   Matmul,    &[128, 64, 96],   Generated),
-    case("matmul-256x192x32",  Matmul,    &[256, 192, 32],  Generated),
-    case("matmul-128x256x64",  Matmul,    &[128, 256, 64],  Generated),
-    case("layernorm-9x1024",   LayerNorm, &[9, 1024],       Generated),
+pub const TILES: [Case; 11] = [
+    case("matmul-128x64x96",    Matmul,    &[128, 64, 96],    Generated),
+    case("matmul-256x192x32",   Matmul,    &[256, 192, 32],   Generated),
+    case("matmul-128x256x64",   Matmul,    &[128, 256, 64],   Generated),
+    case("matmul-256x128x256",  Matmul,    &[256, 128, 256],  Generated),
+    case("gelu-25x404",         Gelu,      &[25, 404],        Generated),
+    case("gelu-32x768",         Gelu,      &[32, 768],        Generated),
+    case("layernorm-9x1024",    LayerNorm, &[9, 1024],        Generated),
+    case("layernorm-64x768",    LayerNorm, &[64, 768],        Generated),
+    case("triangle-64x32",      Triangle,  &[64, 32],         Generated),
+    case("neighbor-37x12x740",  Neighbor,  &[37, 12, 740],    Generated),
+    case("neighbor-33x64x99",   Neighbor,  &[33, 64, 99],     Generated),
 ];
 
 /// Whole tiles of few steps, and values that a kernel may have to treat apart: far beyond what binary16 holds, and
@@ -109,7 +117,7 @@ pub const DEFAULT: [Case; 5] = [
     case("neighbor",  Neighbor,  &[4096, 64, 65536],  Generated),
 ];
 
-/// The small suite: [`SMALL`], then [`TILES`], so that every kernel runs.
+/// The small suite: [`SMALL`], then [`TILES`], so that every kernel takes a case.
 pub fn small() -> Vec<Case> {
     [&SMALL[..], &TILES].concat()
 }
@@ -122,6 +130,7 @@ pub fn default_case(operation: Operation) -> &'static Case {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::variants;
     use std::collections::BTreeSet;
 
     #[test]
@@ -133,6 +142,20 @@ mod tests {
         }
         let names: BTreeSet<_> = cases().map(|case| case.name).collect();
         assert_eq!(names.len(), cases().count());
+    }
+
+    #[test]
+    fn every_variant_takes_a_small_case() {
+        for variant in Operation::ALL.into_iter().flat_map(variants::of) {
+            let of = |case: &Case| case.operation == variant.operation;
+            let cases = small();
+            let mut cases = cases.iter().filter(|case| of(case));
+            assert!(
+                cases.any(|case| variant.takes(case.dims).is_ok()),
+                "{} takes no case of the small suite: add one to TILES",
+                variant.id
+            );
+        }
     }
 
     #[test]

@@ -99,6 +99,9 @@ pub struct Variant {
     boxes: Option<fn(&[u32]) -> Boxes>,
     /// Bytes of scratch memory in global memory for dims of the operation, or none.
     scratch_bytes: Option<fn(&[u32]) -> usize>,
+    /// Whether blocks of its own launch wait for others of it, through scratch memory, so that a device must hold every
+    /// one of them at once.
+    pub blocks_wait: bool,
     /// A launch before the variant's own, or none.
     pub first: Option<First>,
     /// What it does, in one sentence.
@@ -177,12 +180,6 @@ impl Variant {
             block: first.block,
             dynamic_shared_bytes: 0,
         })
-    }
-
-    /// Whether the blocks of its grid wait for each other, so that every one of them must be resident: those of
-    /// a variant with scratch memory and a single launch do.
-    pub fn blocks_wait(&self) -> bool {
-        self.scratch_bytes.is_some() && self.first.is_none()
     }
 
     /// The launch for `dims`, which must be ones that the variant [`takes`](Self::takes).
@@ -264,6 +261,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "One output a thread from 16 x 16 tiles in shared memory.",
         grid: |dims| [dims[1].div_ceil(16), dims[0].div_ceil(16), 1],
@@ -283,6 +281,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "4 x 4 outputs a thread in registers, 64 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 64, 1],
@@ -302,6 +301,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "8 x 4 outputs a thread in registers, 128 x 64 a block, K in steps of 32.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
@@ -321,6 +321,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "8 x 8 outputs a thread in registers, 128 x 64 a block, two buffers.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
@@ -340,6 +341,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Two groups of threads a block, each half of every step; copies two steps ahead.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
@@ -359,6 +361,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Three binary16 products an FP32 one on tensor cores, 128 x 64 a block.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
@@ -378,6 +381,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "The three products by warpgroups, which read B from shared memory themselves.",
         grid: |dims| [dims[1] / 64, dims[0] / 128, 1],
@@ -397,6 +401,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "128 x 128 a cluster of two blocks, each half of K; one warpgroup splits B.",
         grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
@@ -416,6 +421,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Bulk copies bring each row of B to two blocks, where two warpgroups split it.",
         grid: |dims| [4 * (dims[1] / 128), dims[0] / 256, 1],
@@ -435,6 +441,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: Some(|dims| split_tiles(dims[0] + dims[1], dims[2])),
+        blocks_wait: true,
         first: None,
         summary: "The grid splits A and B once, into scratch memory; bulk copies feed 128 x 128 a cluster.",
         grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
@@ -454,6 +461,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: Some(|dims| split_panels(dims[0] / 128, dims[1] / 128, dims[2])),
+        blocks_wait: true,
         first: None,
         summary: "A block begins with tiles that it splits itself, and waits for those that it reads.",
         grid: |dims| [2 * (dims[1] / 128), dims[0] / 128, 1],
@@ -473,6 +481,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: Some(split_halves),
+        blocks_wait: false,
         first: Some(First {
             id: "matmul_two_pass_first",
             block: [128, 1, 1],
@@ -498,6 +507,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: Some(split_halves),
+        blocks_wait: false,
         first: Some(First {
             id: "matmul_narrow_first",
             block: [128, 1, 1],
@@ -523,6 +533,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "One output a thread, bias and GELU in one pass.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
@@ -542,6 +553,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A quad a thread in 128-bit accesses.",
         grid: |dims| [(dims[0] * dims[1]).div_ceil(1024), 1, 1],
@@ -561,6 +573,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Two quads a thread, 128 threads a block.",
         grid: |dims| [(dims[0] * dims[1]).div_ceil(1024), 1, 1],
@@ -580,6 +593,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "The same quad of eight rows a thread, the bias read once for them.",
         grid: |dims| [dims[0] / 8, 1, 1],
@@ -599,6 +613,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Four rows a thread, 192 x 4 threads a block.",
         grid: |dims| [dims[0] / 16, 1, 1],
@@ -618,6 +633,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Eight rows a thread, caches told that nothing is read twice.",
         grid: |dims| [dims[0] / 8, 1, 1],
@@ -637,6 +653,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Eight rows a thread, each written before the next is computed.",
         grid: |dims| [dims[1].div_ceil(768), dims[0].div_ceil(8), 1],
@@ -656,6 +673,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "The same quad of two rows a thread.",
         grid: |dims| [dims[0] / 2, 1, 1],
@@ -675,6 +693,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A quad of one row a thread, a row a block.",
         grid: |dims| [dims[0], 1, 1],
@@ -694,6 +713,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Three rows a thread, all threads that the device holds at once.",
         grid: |dims| [dims[1].div_ceil(256), dims[0].div_ceil(24), 1],
@@ -713,6 +733,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "One reciprocal for the four elements of a quad.",
         grid: |dims| [dims[0] / 2, 1, 1],
@@ -732,6 +753,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "x arrives in shared memory by bulk copies.",
         grid: |dims| [dims[0] / 16, 1, 1],
@@ -751,6 +773,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "One wave, one reciprocal for the four elements of a quad.",
         grid: |dims| [dims[1].div_ceil(256), dims[0].div_ceil(24), 1],
@@ -808,6 +831,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Six rows a thread, three of them in flight.",
         grid: |dims| [dims[1].div_ceil(256), dims[0].div_ceil(24), 1],
@@ -827,6 +851,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Copies x as bias_gelu_two reads and writes.",
         grid: |dims| [(dims[0] * dims[1]).div_ceil(1024), 1, 1],
@@ -846,6 +871,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Copies x as bias_gelu_rows reads and writes.",
         grid: |dims| [dims[0] / 8, 1, 1],
@@ -865,6 +891,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Copies x as bias_gelu_pair reads and writes.",
         grid: |dims| [dims[0] / 2, 1, 1],
@@ -884,6 +911,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Copies x as bias_gelu_full reads and writes.",
         grid: |dims| [dims[1].div_ceil(256), dims[0].div_ceil(24), 1],
@@ -922,6 +950,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Copies x by bulk copies alone.",
         grid: |dims| [dims[0] / 16, 1, 1],
@@ -941,6 +970,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Multiply-adds on registers and next to no bytes, to measure the FP32 pipe.",
         grid: |dims| [dims[0], 1, 1],
@@ -960,6 +990,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A block of 256 threads a row, partial sums halved in shared memory.",
         grid: |dims| [dims[0], 1, 1],
@@ -979,6 +1010,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A warp a row, partial sums meet in shuffles, quads in place of floats.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
@@ -998,6 +1030,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A warp a row, the row's quads held in an array of each lane.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
@@ -1021,6 +1054,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A warp a row, the row read once in predicated quads and centred in registers.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
@@ -1040,6 +1074,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A warp a row, 32 rows a block.",
         grid: |dims| [dims[0].div_ceil(32), 1, 1],
@@ -1059,6 +1094,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A warp a row of 768.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
@@ -1078,6 +1114,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A warp a row of 768, mean and squares in one butterfly.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
@@ -1097,6 +1134,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Two rows of 768 a warp, scale and shift read once for both.",
         grid: |dims| [dims[0] / 8, 1, 1],
@@ -1116,6 +1154,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Eight rows of 768 a block, a thread the same quad of each.",
         grid: |dims| [dims[0] / 8, 1, 1],
@@ -1135,6 +1174,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Eight rows of 768 a block, one barrier.",
         grid: |dims| [dims[0] / 8, 1, 1],
@@ -1154,6 +1194,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Four rows of 768 a block.",
         grid: |dims| [dims[0] / 4, 1, 1],
@@ -1173,6 +1214,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Two rows of 768 a block.",
         grid: |dims| [dims[0] / 2, 1, 1],
@@ -1192,6 +1234,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A warp a row of 768, scale and shift in shared memory.",
         grid: |dims| [dims[0] / 32, 1, 1],
@@ -1211,6 +1254,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A warp a row of 768, scale and shift in shared memory, one reduction.",
         grid: |dims| [dims[0] / 32, 1, 1],
@@ -1230,6 +1274,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Copies x as layer_norm_wide reads and writes.",
         grid: |dims| [dims[0] / 32, 1, 1],
@@ -1249,6 +1294,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "One output a thread, the channel fastest.",
         grid: |dims| one_a_thread(dims[0] * dims[0] * dims[1]),
@@ -1268,6 +1314,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "4 x 4 outputs a thread in registers, a channel a lane.",
         grid: |dims| [dims[0] / 8, dims[0] / 16, dims[1] / 32],
@@ -1287,6 +1334,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "8 x 8 outputs a thread from stages of shared memory, k shared out among warps.",
         grid: |dims| [dims[1] / 8, dims[0] / 16, dims[0] / 32],
@@ -1306,6 +1354,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Three TF32 products for one of FP32 on tensor cores, 32 x 16 outputs of 8 channels a block.",
         grid: |dims| [dims[1] / 8, dims[0] / 16, dims[0] / 32],
@@ -1325,6 +1374,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "32 x 32 outputs of 8 channels a block on tensor cores.",
         grid: |dims| [dims[1] / 8, dims[0] / 32, dims[0] / 32],
@@ -1344,6 +1394,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "16 x 16 outputs of 16 channels a block on tensor cores.",
         grid: |dims| [dims[1] / 16, dims[0] / 16, dims[0] / 16],
@@ -1363,6 +1414,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "16 x 16 outputs of 16 channels a block, each stage asked for while others are used.",
         grid: |dims| [dims[1] / 16, dims[0] / 16, dims[0] / 16],
@@ -1385,6 +1437,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Stages fetched in boxes for a warp of their own.",
         grid: |dims| [dims[0] / 16, dims[0] / 16, dims[1] / 16],
@@ -1407,6 +1460,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 8],
         }),
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Boxes fetched once for the two blocks of a cluster that need them.",
         grid: |dims| [4 * (dims[0] / 32), dims[0] / 32, dims[1] / 16],
@@ -1429,6 +1483,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Values cut where the products want them, without copies.",
         grid: |dims| [dims[0] / 16, dims[0] / 16, dims[1] / 16],
@@ -1451,6 +1506,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "32 x 16 outputs of 16 channels a cluster of two blocks, each half of k, asked for at once.",
         grid: |dims| [2 * (dims[0] / 16), dims[0] / 32, dims[1] / 16],
@@ -1470,6 +1526,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm90a,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "As triangle_halves, copied by every thread in place of boxes.",
         grid: |dims| [2 * (dims[0] / 16), dims[0] / 32, dims[1] / 16],
@@ -1492,6 +1549,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [8, 4, 16],
         }),
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "32 x 32 outputs of 8 channels a cluster of two blocks.",
         grid: |dims| [2 * (dims[0] / 32), dims[0] / 32, dims[1] / 8],
@@ -1514,6 +1572,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "As triangle_halves, clusters starting at different k.",
         grid: |dims| [2 * (dims[0] / 16), dims[0] / 32, dims[1] / 16],
@@ -1536,6 +1595,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Stages by turns to two groups of warps.",
         grid: |dims| [2 * (dims[0] / 16), dims[0] / 32, dims[1] / 16],
@@ -1555,6 +1615,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Copies to shared memory and writes as triangle_ring does.",
         grid: |dims| [dims[1] / 16, dims[0] / 16, dims[0] / 16],
@@ -1577,6 +1638,7 @@ pub static VARIANTS: &[Variant] = &[
             size: [16, 4, 16],
         }),
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Reads to shared memory and writes as triangle_halves does.",
         grid: |dims| [2 * (dims[0] / 16), dims[0] / 32, dims[1] / 16],
@@ -1596,6 +1658,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Multiplies and writes as triangle_ring does, without copies.",
         grid: |dims| [dims[1] / 16, dims[0] / 16, dims[0] / 16],
@@ -1615,6 +1678,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "One output a thread, the edges of its node in turn.",
         grid: |dims| one_a_thread(dims[0] * dims[1]),
@@ -1634,6 +1698,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A warp a node, two rows of features a 128-bit read, 16 edges in flight.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
@@ -1653,6 +1718,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A warp a node, 32 nodes a block.",
         grid: |dims| [dims[0].div_ceil(32), 1, 1],
@@ -1672,6 +1738,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "A warp a node, every lane reading the indices of its edges.",
         grid: |dims| [dims[0].div_ceil(8), 1, 1],
@@ -1691,6 +1758,7 @@ pub static VARIANTS: &[Variant] = &[
         target: Target::Sm80,
         boxes: None,
         scratch_bytes: None,
+        blocks_wait: false,
         first: None,
         summary: "Half a warp a node, 8 edges in flight.",
         grid: |dims| [dims[0].div_ceil(16), 1, 1],
@@ -1790,6 +1858,8 @@ pub fn dispatch(
 mod tests {
     use super::*;
     use mage_evidence::kernel::{FIRST, is_of};
+    use std::collections::BTreeSet;
+    use std::path::Path;
 
     #[test]
     fn ids_are_unique_and_parents_come_first() {
@@ -2090,14 +2160,44 @@ mod tests {
         assert_eq!((first.grid, first.block), ([4, 3, 2], [128, 1, 1]));
         let entries: Vec<_> = narrow.entries().map(|entry| entry.id).collect();
         assert_eq!(entries, ["matmul_narrow_first", "matmul_narrow"]);
-        let waits = |id| find(id).unwrap().blocks_wait();
-        assert!(waits("matmul_local") && !waits("matmul_narrow") && !waits("tiled_matmul"));
         for variant in VARIANTS {
             assert_eq!(variant.first.is_some(), variant.entries().count() == 2);
             assert!(!variant.id.ends_with(FIRST));
             let of = |entry: Entry| is_of(entry.id, variant.id);
             assert!(variant.entries().all(of), "{}", variant.id);
         }
+    }
+
+    /// The text of a variant's source and of the parts that it uses, below `device/src`.
+    fn source(variant: &Variant) -> String {
+        let device = Path::new(env!("CARGO_MANIFEST_DIR")).join("device/src");
+        let read = |file: String| std::fs::read_to_string(device.join(file)).unwrap();
+        let own = read(format!("variants/{}.rs", variant.id));
+        let used: BTreeSet<&str> = own
+            .split("\nuse crate::parts::")
+            .skip(1)
+            .map(|path| path.split(':').next().unwrap())
+            .collect();
+        let parts = used
+            .into_iter()
+            .map(|part| read(format!("parts/{part}.rs")));
+        parts.fold(own.clone(), |text, part| text + &part)
+    }
+
+    #[test]
+    fn blocks_wait_where_the_source_reads_what_other_blocks_of_the_launch_wrote() {
+        // The two ways that `Scratch` of the device's `gpu` names.
+        let waits = |text: &str| text.contains("GridBarrier") || text.contains(".acquire(");
+        for variant in VARIANTS {
+            let found = waits(&source(variant));
+            assert_eq!(variant.blocks_wait, found, "{}", variant.id);
+            assert!(
+                variant.scratch_bytes.is_some() || !variant.blocks_wait,
+                "{} has no memory to wait through",
+                variant.id
+            );
+        }
+        assert!(VARIANTS.iter().any(|variant| variant.blocks_wait));
     }
 
     #[test]

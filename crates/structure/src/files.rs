@@ -6,9 +6,11 @@ use crate::counters::stored;
 use crate::page;
 use crate::report::{Entry, LeftOut, Report, SCHEMA_VERSION, count, selection, source_sha256};
 use anyhow::{Context, bail};
-use mage_evidence::experiment::Experiment;
+use mage_evidence::experiment::{Case, Experiment};
 use mage_evidence::operation::Operation;
 use mage_evidence::{Invalid, store};
+use mage_harness::progress::Progress;
+use mage_kernels::variants::Variant;
 use std::path::{Path, PathBuf};
 
 /// The committed report of an experiment, without extension.
@@ -27,13 +29,15 @@ pub fn report(
 ) -> anyhow::Result<Report> {
     let (mut entries, mut left_out) = (Vec::new(), Vec::new());
     let selection = selection(experiment, only)?;
-    for (i, (case, variant)) in selection.iter().enumerate() {
-        eprintln!("[{}/{}] {}", i + 1, selection.len(), variant.id);
+    let mut progress = Progress::new(selection.len() as u64);
+    for (case, variant) in selection {
+        progress.step(variant.id);
         match count(root, experiment, case, variant)? {
             Ok(entry) => entries.push(entry),
             Err(reason) => left_out.push(reason),
         }
     }
+    progress.finish();
     finish(root, experiment, entries, left_out)
 }
 
@@ -129,10 +133,19 @@ pub fn check(root: &Path, experiment: &Experiment, all: bool) -> anyhow::Result<
         counted: 0,
         by_source: 0,
     };
-    for (case, variant) in selection(experiment, None)? {
+    let selection = selection(experiment, None)?;
+    // What is counted is what takes long: each is named before it.
+    let by_source = |case: &Case, variant: &Variant| {
         let known = committed.entry(variant.id);
-        let recount = all || case.variant == variant.id;
-        match known.filter(|_| !recount) {
+        known.filter(|_| !all && case.variant != variant.id)
+    };
+    let counted = selection
+        .iter()
+        .filter(|(case, variant)| by_source(case, variant).is_none())
+        .count();
+    let mut progress = Progress::new(counted as u64);
+    for (case, variant) in selection {
+        match by_source(case, variant) {
             Some(known) => {
                 let source = source_sha256(root, variant.id)?;
                 if source != known.source_sha256 {
@@ -144,22 +157,27 @@ pub fn check(root: &Path, experiment: &Experiment, all: bool) -> anyhow::Result<
                 entries.push(known.clone());
                 proved.by_source += 1;
             }
-            None => match count(root, experiment, case, variant)? {
-                Ok(entry) => {
-                    if known.is_some_and(|known| known.counts != entry.counts) {
-                        bail!(
-                            "{}: {}: its counts are others; {again}",
-                            json.display(),
-                            variant.id
-                        );
+            None => {
+                progress.step(variant.id);
+                match count(root, experiment, case, variant)? {
+                    Ok(entry) => {
+                        let known = committed.entry(variant.id);
+                        if known.is_some_and(|known| known.counts != entry.counts) {
+                            bail!(
+                                "{}: {}: its counts are others; {again}",
+                                json.display(),
+                                variant.id
+                            );
+                        }
+                        entries.push(entry);
+                        proved.counted += 1;
                     }
-                    entries.push(entry);
-                    proved.counted += 1;
+                    Err(reason) => left_out.push(reason),
                 }
-                Err(reason) => left_out.push(reason),
-            },
+            }
         }
     }
+    progress.finish();
     let report = finish(root, experiment, entries, left_out)?;
     for (path, text) in files(root, &report)? {
         if store::read_text(&path)? != text {

@@ -19,7 +19,7 @@ pub fn replay(
     mage_workspace::outln!(
         "inputs:   {files} files generated, each with the SHA-256 that the experiment names"
     );
-    let checks = kernels()?;
+    let checks = kernels(experiment)?;
     mage_workspace::outln!("kernels:  {checks}");
     let artifacts = mage_export::Artifacts::read(root, namespace).with_context(|| {
         format!(
@@ -42,8 +42,8 @@ pub fn replay(
 }
 
 /// Every kernel over the small suite on the CPU.
-fn kernels() -> anyhow::Result<cpu::Summary> {
+fn kernels(experiment: &Experiment) -> anyhow::Result<cpu::Summary> {
     let rows = cpu::suite(&suite::small(), &[])?;
     check::failures(&rows).with_context(|| check::table(&rows))?;
-    Ok(cpu::Summary::of(&rows))
+    Ok(cpu::Summary::of(&rows, experiment))
 }

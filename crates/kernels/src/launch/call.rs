@@ -77,11 +77,11 @@ impl Call {
             }
         }
         let launch = variant.launch(&inputs.dims);
+        if variant.blocks_wait {
+            module.check_resident(variant, launch)?;
+        }
         let scratch = match variant.scratch_bytes(&inputs.dims) {
             Some(bytes) => {
-                if variant.blocks_wait() {
-                    module.check_resident(variant, launch)?;
-                }
                 let zeroed = gpu.stream.alloc_zeros::<u8>(bytes);
                 let scratch = zeroed.map_err(failed("allocate scratch memory on the device"))?;
                 arguments.push(address(gpu, &scratch));
