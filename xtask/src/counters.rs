@@ -93,7 +93,7 @@ fn run_measure(root: &Path, arguments: &Measure) -> anyhow::Result<()> {
     let gpu = Gpu::open().context("counters are read on a machine with an NVIDIA GPU")?;
     let device = NvmlMonitor::open(&gpu)?.device().clone();
     drop(gpu);
-    let ncu = ncu::find(arguments.ncu.as_deref()).map_err(anyhow::Error::msg)?;
+    let ncu = ncu::find(arguments.ncu.as_deref()).map_err(mage_profile::Error::NotAvailable)?;
     let build = mage_workspace::build(root, objects_sha256())?;
     programs::build(root)?;
     inputs::write(&experiment, &written)?;

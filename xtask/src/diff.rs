@@ -23,7 +23,7 @@ pub struct Arguments {
     #[arg(long, default_value = "never")]
     fail_on: FailOn,
     /// Largest difference that is of no interest, in percent.
-    #[arg(long, default_value_t = Percent(MARGIN))]
+    #[arg(long, default_value_t = Percent(MARGIN), allow_hyphen_values = true)]
     margin: Percent,
 }
 

@@ -66,13 +66,9 @@ fn main() -> ExitCode {
     let judges = matches!(verb, Verb::Verify(_) | Verb::Diff(_) | Verb::Claims(_));
     match dispatch(verb) {
         Ok(code) => code,
-        Err(error) if error.chain().any(mage_workspace::exit::is_usage) => {
-            exit::usage(&format!("{error:#}"))
-        }
-        Err(error) if judges => exit::invalid(format!("{error:#}")),
         Err(error) => {
             eprintln!("xtask: {error:#}");
-            ExitCode::FAILURE
+            exit::of(&error, judges).into()
         }
     }
 }

@@ -71,3 +71,16 @@ fn an_unknown_name_is_wrong_usage() {
         );
     }
 }
+
+#[test]
+fn a_margin_below_zero_is_refused_by_its_range() {
+    for margin in ["-1", "-1%"] {
+        let output = program(&["diff", "mage-001", "mage-002", "--margin", margin])
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        let range = format!("found {margin:?}, expected percent from 0 to 100");
+        assert!(said.contains(&range), "{said}");
+    }
+}

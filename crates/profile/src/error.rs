@@ -41,3 +41,12 @@ pub enum Error {
     #[error("interrupted; nothing was published")]
     Interrupted,
 }
+
+/// Whether this error is that of a machine without a profiler that works. It looks at no source.
+pub fn is_no_profiler(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.is::<NotFound>()
+        || matches!(
+            error.downcast_ref::<Error>(),
+            Some(Error::NotFound(_) | Error::NotAvailable(_))
+        )
+}

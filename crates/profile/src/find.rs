@@ -84,12 +84,19 @@ pub struct Places {
 /// # Errors
 /// [`NotFound`] with every candidate and why it was not taken.
 pub fn find(given: Option<&Path>) -> Result<Nsys, NotFound> {
-    find_in(&Places {
-        given: given.map(Path::to_path_buf),
-        variable: std::env::var_os(VARIABLE).filter(|value| !value.is_empty()),
-        path: std::env::var_os("PATH"),
-        root: PathBuf::from("/"),
-    })
+    find_in(&Places::here(given))
+}
+
+impl Places {
+    /// The machine's own.
+    pub fn here(given: Option<&Path>) -> Self {
+        Self {
+            given: given.map(Path::to_path_buf),
+            variable: std::env::var_os(VARIABLE).filter(|value| !value.is_empty()),
+            path: std::env::var_os("PATH"),
+            root: PathBuf::from("/"),
+        }
+    }
 }
 
 /// As [`find`], in `places`.

@@ -26,4 +26,4 @@ pub mod run;
 pub mod sqlite;
 mod text;
 
-pub use error::Error;
+pub use error::{Error, is_no_profiler};

@@ -5,7 +5,8 @@ use crate::{figures, programs, python};
 use anyhow::{Context, bail};
 use mage_evidence::experiment::Experiment;
 use mage_kernels::launch::Gpu;
-use mage_profile::{find, ncu};
+use mage_profile::find::{self, Nsys, Places};
+use mage_profile::ncu::{self, Ncu};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -38,15 +39,9 @@ pub fn measure(
     let resume = arguments.resume;
     untaken(measured.each_ref(), beside.each_ref(), &made, resume)?;
     let steps = measured.map(|directory| Step::of(&directory, resume));
-    let nsys = find::find(arguments.nsys.as_deref())
-        .map_err(|error| anyhow::anyhow!("{error}"))
-        .context("kernel times need Nsight Systems; `cargo xtask doctor` says more")?;
+    let nsys = nsys(&Places::here(arguments.nsys.as_deref()))?;
     let ncu = match arguments.counters {
-        true => Some(
-            ncu::find(arguments.ncu.as_deref())
-                .map_err(anyhow::Error::msg)
-                .context("--counters needs Nsight Compute; `cargo xtask doctor` says more")?,
-        ),
+        true => Some(ncu(arguments.ncu.as_deref())?),
         false => None,
     };
     programs::build(root)?;
@@ -142,6 +137,18 @@ pub fn measure(
     Ok(namespace)
 }
 
+/// Both keep the type of what is not there, by which the exit code is chosen.
+fn nsys(places: &Places) -> anyhow::Result<Nsys> {
+    find::find_in(places)
+        .context("kernel times need Nsight Systems; `cargo xtask doctor` says more")
+}
+
+fn ncu(given: Option<&Path>) -> anyhow::Result<Ncu> {
+    ncu::find(given)
+        .map_err(mage_profile::Error::NotAvailable)
+        .context("--counters needs Nsight Compute; `cargo xtask doctor` says more")
+}
+
 /// Refuses a namespace that is taken. With `resume`, what is measured may be there, and so may what is made of it once
 /// that is whole: it is made again, and gives the same bytes. Where it is not whole, what is made is of another run.
 fn untaken(
@@ -212,6 +219,38 @@ fn default_namespace(experiment: &str, device: &str, now: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// With a PATH and a machine that have neither.
+    #[test]
+    fn without_a_profiler_there_is_nothing_to_measure_with() {
+        let empty = tempfile::tempdir().unwrap();
+        let places = Places {
+            path: Some(empty.path().into()),
+            root: empty.path().into(),
+            ..Places::default()
+        };
+        let absent = empty.path().join("ncu");
+        for (error, words) in [
+            (
+                nsys(&places).unwrap_err(),
+                [
+                    "kernel times need Nsight Systems",
+                    "no Nsight Systems in PATH",
+                ],
+            ),
+            (
+                ncu(Some(&absent)).unwrap_err(),
+                [
+                    "--counters needs Nsight Compute",
+                    "does not answer --version",
+                ],
+            ),
+        ] {
+            assert_eq!(crate::exit::of(&error, false), crate::exit::INVALID);
+            let said = format!("{error:#}");
+            assert!(words.iter().all(|part| said.contains(part)), "{said}");
+        }
+    }
 
     #[test]
     fn a_resumed_reproduction_does_what_is_left() {

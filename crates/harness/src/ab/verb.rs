@@ -47,7 +47,7 @@ pub struct Arguments {
     #[arg(long, default_value = "45s", value_parser = seconds)]
     budget: Duration,
     /// Largest difference that is of no interest, in percent.
-    #[arg(long, default_value_t = Percent(MARGIN))]
+    #[arg(long, default_value_t = Percent(MARGIN), allow_hyphen_values = true)]
     margin: Percent,
     /// How to print it.
     #[arg(long, value_enum, default_value = "table")]
