@@ -148,9 +148,10 @@ fn two_launches_are_counted_together() {
     assert_eq!((s.blocks, s.threads), (4, 288));
     assert_eq!(s.tensor_multiply_adds, 3 * 128 * 256 * 64);
     let (inputs, halves, output) = (4 * 384 * 64, 4 * 384 * 64, 4 * 128 * 256);
-    // Each block of the second launch copies two parts of 24576 bytes, and asks for the flags of two panels of four.
+    // Each block of the second launch copies two parts of 24576 bytes, and asks for the flags of its half of two parts of A and
+    // of both halves of two of B.
     let copied = 4 * 2 * 24_576;
-    let flags = 12 * 4 + 4 * 8 * 4;
+    let flags = 12 * 4 + 4 * 6 * 4;
     assert_eq!(s.bytes_requested, inputs + halves + copied + flags + output);
     assert_eq!(s.bytes_least, inputs + output);
     // One barrier in 12 blocks and two in 4.
