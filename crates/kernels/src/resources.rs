@@ -53,4 +53,11 @@ mod tests {
         entries.sort_unstable();
         assert_eq!(pinned, entries);
     }
+
+    #[test]
+    fn no_entry_has_a_stack_or_spills() {
+        for (entry, pin) in pins().objects {
+            assert_eq!((pin.stack_bytes, pin.spill_bytes), (0, 0), "{entry}");
+        }
+    }
 }

@@ -7,8 +7,7 @@
 //! - **Memory**: eight stages of 32 steps along K, 24576 bytes each, with a barrier each for full and for empty; 32768 bytes
 //!   more for the sums of the other warpgroup. Scratch memory as the parent.
 //! - **Dims**: m and n multiples of 128, k of 64.
-//! - **Accuracy**: as the parent, but tensor cores, which cut what they add, add up high halves of 128 steps along K at most;
-//!   from there on FP32 additions do, which round.
+//! - **Accuracy**: as the parent, with every second part of all of K in a sum in place of half of K.
 //! - **Effect**: no cluster to set up, no sums between multiprocessors and fewer stores, for half as much again to copy: kernel
 //!   time falls by a twentieth.
 
@@ -37,9 +36,6 @@ const OUTSIDE: u32 = BARRIERS + 4 * STAGES;
 /// Words of shared memory: the stages, the sums, two barriers a stage, and the word that tells of values outside the domain, a
 /// quad of its own.
 const WORDS: usize = OUTSIDE as usize + 4;
-/// Stages of a warpgroup whose products of high halves are added up by tensor cores, which cut what they add where FP32
-/// rounds: a power of two.
-const CHAIN: u32 = 4;
 /// The thread that starts copies, with a warp whose first it is.
 const STARTER: u32 = 256;
 
@@ -108,7 +104,6 @@ fn start_products<const SUM: bool>(
 #[inline(always)]
 fn multiply(words: Shared<u32, WORDS>, steps: u32, part: u32) -> [f32; 64] {
     let first_lane = thread_x() % 32 == 0;
-    let mut sums = [0.0; 64];
     let mut high = Accumulators::<64>::ZERO;
     let mut low = Accumulators::<64>::ZERO;
     let mut turn = Turn {
@@ -116,15 +111,8 @@ fn multiply(words: Shared<u32, WORDS>, steps: u32, part: u32) -> [f32; 64] {
         round: 0,
     };
     start_products::<false>(words, turn, &mut high, &mut low);
-    for step in 1..steps {
+    for _ in 1..steps {
         let before = turn.stage;
-        // The warpgroups add at different times: one keeps the tensor cores busy.
-        if (step + CHAIN / 2 * part) % CHAIN == 0 {
-            high.wait_shared::<0>();
-            low.wait_shared::<0>();
-            high.add_to(&mut sums);
-            high = Accumulators::<64>::ZERO;
-        }
         turn.advance(2);
         start_products::<true>(words, turn, &mut high, &mut low);
         high.wait_shared::<1>();
@@ -135,9 +123,8 @@ fn multiply(words: Shared<u32, WORDS>, steps: u32, part: u32) -> [f32; 64] {
     }
     high.wait_shared::<0>();
     low.wait_shared::<0>();
-    high.add_to(&mut sums);
-    low.add_to(&mut sums);
-    sums
+    high.add_to(&mut low.0);
+    low.0
 }
 
 shared! {
@@ -190,6 +177,11 @@ kernel! {
             }
         }
         barrier();
+
+        // Warpgroup 0 has the first eight eights of columns in the end, warpgroup 1 the others.
+        let part = uniform(thread / 128);
+        let quad = SUMS + thread % 128;
+        let mut mine = [0.0; 32];
         if thread >= STARTER {
             let lane = thread % 32;
             if lane == 0 {
@@ -206,22 +198,20 @@ kernel! {
             if outside & (lane == 0) {
                 words.set(OUTSIDE, 1);
             }
-            barrier();
+        } else {
+            let sums = multiply(words, steps / 2, part);
+            let first = part == 0;
+            mine = from_fn(|i| if first { sums[i] } else { sums[32 + i] });
+            let other: [f32; 32] = from_fn(|i| if first { sums[32 + i] } else { sums[i] });
+            unrolled!(j in 8 {
+                let values = F32x4([other[4 * j], other[4 * j + 1], other[4 * j + 2], other[4 * j + 3]]);
+                words.as_f32().set4(quad + 8 * 128 * part + 128 * j as u32, values);
+            });
+        }
+        barrier();
+        if thread >= STARTER {
             return;
         }
-
-        // Warpgroup 0 has the first eight eights of columns in the end, warpgroup 1 the others.
-        let part = uniform(thread / 128);
-        let sums = multiply(words, steps / 2, part);
-        let first = part == 0;
-        let mine: [f32; 32] = from_fn(|i| if first { sums[i] } else { sums[32 + i] });
-        let other: [f32; 32] = from_fn(|i| if first { sums[32 + i] } else { sums[i] });
-        let quad = SUMS + thread % 128;
-        unrolled!(j in 8 {
-            let values = F32x4([other[4 * j], other[4 * j + 1], other[4 * j + 2], other[4 * j + 3]]);
-            words.as_f32().set4(quad + 8 * 128 * part + 128 * j as u32, values);
-        });
-        barrier();
         let (block_row, block_column) = (block_y() * PANEL / 2, panel_b * PANEL);
         if words.get(OUTSIDE) != 0 {
             matmul_tile::<PANEL>(thread, a, b, out, block_row, block_column, n, k);
