@@ -6,15 +6,10 @@
 use crate::data::{Data, Series};
 use mage_evidence::diff::Quantity;
 use mage_evidence::summary::{CaseSummary, OperationSummary};
-use mage_evidence::verdict::{KERNEL_TIME_EFFECT, MARGIN, SPAN_EFFECT};
 
 /// How far above the least a time of `data` is still level with it, as a part of 1.
 pub fn bound(data: &Data, quantity: Quantity) -> f64 {
-    match quantity {
-        Quantity::EventSpan => MARGIN.max(SPAN_EFFECT),
-        Quantity::KernelTime if several_captures(data) => MARGIN,
-        Quantity::KernelTime => MARGIN.max(KERNEL_TIME_EFFECT),
-    }
+    quantity.level(several_captures(data))
 }
 
 /// Whether every kernel time is of enough captures for an interval: their own scatter is then seen.

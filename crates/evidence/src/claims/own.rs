@@ -8,7 +8,6 @@ use crate::error::Invalid;
 use crate::implementation::label;
 use crate::operation::Operation;
 use crate::stats::{Ratio, Unit, paired, unpaired};
-use crate::verdict::PROCESS_EFFECT;
 
 /// `4.353 us`: to the nanosecond where a bound may be that near.
 pub(super) fn us(time: f64) -> String {
@@ -18,8 +17,8 @@ pub(super) fn us(time: f64) -> String {
     }
 }
 
-/// Whether an implementation takes less time than every other: each by an interval that excludes 1, and by more than the
-/// start of a process does by itself. Rounds are pairs of one session; captures are processes of their own.
+/// Whether an implementation takes less time than every other: each by an interval that excludes 1, and by more than what is
+/// [level](Quantity::level). Rounds are pairs of one session; captures are processes of their own.
 pub(super) fn leads(
     side: &Side,
     quantity: Quantity,
@@ -48,6 +47,8 @@ pub(super) fn leads(
         us(*next),
         signed((next / own - 1.0) * 100.0)
     ));
+    // Where there is an interval, there are several captures.
+    let bound = quantity.level(true);
     let (mut ahead, mut level, mut open) = (Vec::new(), Vec::new(), Vec::new());
     for (_, name) in &others {
         let Some(ratio) = ratio(side, quantity, operation, name, implementation)? else {
@@ -56,9 +57,9 @@ pub(super) fn leads(
         };
         match ratio.half {
             Err(few) => open.push(format!("{}: {few}", label(name))),
-            Ok(half) if ratio.log + half < 0.0 && ratio.log < -PROCESS_EFFECT.ln_1p() => {}
+            Ok(half) if ratio.log + half < 0.0 && ratio.log < -bound.ln_1p() => {}
             Ok(half) if ratio.log - half > 0.0 => ahead.push(label(name)),
-            Ok(_) if ratio.log.abs() <= PROCESS_EFFECT.ln_1p() => level.push(label(name)),
+            Ok(_) if ratio.log.abs() <= bound.ln_1p() => level.push(label(name)),
             Ok(_) => open.push(format!("{}: the interval holds 1", label(name))),
         }
     }
@@ -66,8 +67,8 @@ pub(super) fn leads(
         let why = format!("behind {}", ahead.join(", "));
         (figure, Outcome::NotReproduced, why)
     } else if !level.is_empty() {
-        let bound = PROCESS_EFFECT * 100.0;
-        let why = format!("level with {}: within {bound:.1}%", level.join(", "));
+        let percent = bound * 100.0;
+        let why = format!("level with {}: within {percent:.1}%", level.join(", "));
         (figure, Outcome::NotReproduced, why)
     } else if !open.is_empty() {
         (figure, Outcome::NotTestable, open.join("; "))

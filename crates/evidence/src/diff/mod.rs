@@ -27,7 +27,7 @@ pub use status::{Basis, Standing, Status};
 
 use crate::error::Invalid;
 use crate::stats::Floor;
-use crate::verdict::Verdict;
+use crate::verdict::{KERNEL_TIME_EFFECT, MARGIN, SPAN_EFFECT, Verdict};
 use std::collections::BTreeMap;
 
 /// Which time.
@@ -51,6 +51,17 @@ impl Quantity {
         match self {
             Self::KernelTime => "kernel time",
             Self::EventSpan => "event span",
+        }
+    }
+
+    /// How far apart, as a part of 1, the times of two implementations are level: what unchanged code moves from one process to
+    /// another by the committed calibrations, kernel time of single captures more than that of several, whose own scatter is
+    /// seen.
+    pub const fn level(self, several_captures: bool) -> f64 {
+        match self {
+            Self::KernelTime if several_captures => MARGIN,
+            Self::KernelTime => KERNEL_TIME_EFFECT,
+            Self::EventSpan => SPAN_EFFECT,
         }
     }
 }
