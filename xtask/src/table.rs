@@ -10,7 +10,7 @@ use mage_evidence::ladder::Ladder;
 use mage_evidence::operation::Operation;
 use mage_evidence::published::Published;
 use mage_evidence::results::Results;
-use mage_evidence::summary::{CaseSummary, OperationSummary, Summary};
+use mage_evidence::summary::{CaseSummary, OperationSummary, Summary, several_captures};
 use mage_evidence::table::{Align, Table};
 use mage_kernels::objects;
 use mage_workspace::{Evidence, baseline, namespaces};
@@ -133,19 +133,31 @@ impl Rows {
         })
     }
 
-    /// In how many operations Rust takes the least time.
+    /// In how many operations Rust takes the least time, and in how many of these another is level with it.
     fn first_places(&self) -> String {
-        let first = |time: Time| {
-            let operations = self.run.operations.iter();
-            operations
-                .filter(|op| place(op, "rust", time) == Some(1))
-                .count()
+        let operations = &self.run.operations;
+        let least = |time: Time| {
+            let least = operations
+                .iter()
+                .filter(|op| place(op, "rust", time) == Some(1));
+            least.collect::<Vec<_>>()
+        };
+        let level = |quantity: Quantity, time: Time| {
+            let least = least(time);
+            let bound = quantity.level(several_captures(operations));
+            let shared = least
+                .iter()
+                .filter(|op| is_level_with_another(op, time, bound));
+            let of = format!("{} of {}", least.len(), operations.len());
+            match shared.count() {
+                0 => of,
+                shared => format!("{of}, {shared} of them level with another"),
+            }
         };
         format!(
-            "Rust is first by kernel time in {} of {} operations, by span in {}.",
-            first(kernel_us),
-            self.run.operations.len(),
-            first(span_us)
+            "Operations in which Rust takes the least kernel time: {}; the least span: {}.",
+            level(Quantity::KernelTime, kernel_us),
+            level(Quantity::EventSpan, span_us)
         )
     }
 
@@ -268,6 +280,18 @@ fn place(operation: &OperationSummary, name: &str, time: Time) -> Option<usize> 
     )
 }
 
+/// Whether another implementation takes no more than Rust's time and `bound` of it.
+fn is_level_with_another(operation: &OperationSummary, time: Time, bound: f64) -> bool {
+    let Some(own) = time(operation.implementations.get("rust")) else {
+        return false;
+    };
+    let mut others = operation
+        .implementations
+        .iter()
+        .filter(|(name, _)| *name != "rust");
+    others.any(|(_, case)| time(Some(case)).is_some_and(|us| us <= own * (1.0 + bound)))
+}
+
 /// The largest share of a limit that the case's kernel reaches, and the twin; empty for what has no variant.
 fn limit(ladder: &Ladder, operation: Operation, case: &CaseSummary) -> String {
     let Some(kernel) = &case.kernel else {
@@ -384,9 +408,30 @@ pub mod tests {
         assert_eq!(neighbor[neighbor.len() - 2..], ["1, 1", "-"]);
         assert!(text.contains("docs/ladder/mage-002.md"), "{text}");
         assert!(
-            text.contains("Rust is first by kernel time in 1 of 5 operations, by span in 4."),
+            text.contains(
+                "Operations in which Rust takes the least kernel time: 1 of 5; the least span: 4 of 5."
+            ),
             "{text}"
         );
+    }
+
+    #[test]
+    fn what_is_level_with_the_least_is_said() {
+        let (root, _) = with_ladder();
+        let mut rows = rows(root.path());
+        for op in &mut rows.run.operations {
+            let own = op.implementations["rust"].kernel_time.unwrap();
+            let python = op.implementations.get_mut("python").unwrap();
+            let above = Quantity::KernelTime.level(false) / 2.0;
+            python.kernel_time.as_mut().unwrap().mean_us = own.mean_us * (1.0 + above);
+        }
+        let text = rows.markdown();
+        let least = rows.first_places();
+        assert!(
+            least.contains(" time: 2 of 5, 2 of them level with another; the least span: 4 of 5."),
+            "{least}"
+        );
+        assert!(text.contains(&least), "{text}");
     }
 
     #[test]

@@ -87,6 +87,14 @@ pub struct Resources {
     pub shared_bytes: u32,
 }
 
+/// Whether every kernel time is of enough captures for an interval: their own scatter is then seen.
+pub fn several_captures(operations: &[OperationSummary]) -> bool {
+    let cases = operations.iter().flat_map(|op| op.implementations.values());
+    cases
+        .filter_map(|case| case.kernel_time)
+        .all(|time| time.interval_us.is_some())
+}
+
 impl Summary {
     /// Reduces checked evidence. Every case of `results` is there; one without captures has no kernel
     /// time.

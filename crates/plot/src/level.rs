@@ -5,23 +5,11 @@
 
 use crate::data::{Data, Series};
 use mage_evidence::diff::Quantity;
-use mage_evidence::summary::{CaseSummary, OperationSummary};
+use mage_evidence::summary::{CaseSummary, OperationSummary, several_captures};
 
 /// How far above the least a time of `data` is still level with it, as a part of 1.
 pub fn bound(data: &Data, quantity: Quantity) -> f64 {
-    quantity.level(several_captures(data))
-}
-
-/// Whether every kernel time is of enough captures for an interval: their own scatter is then seen.
-fn several_captures(data: &Data) -> bool {
-    let cases = data
-        .summary
-        .operations
-        .iter()
-        .flat_map(|op| op.implementations.values());
-    cases
-        .filter_map(|case| case.kernel_time)
-        .all(|time| time.interval_us.is_some())
+    quantity.level(several_captures(&data.summary.operations))
 }
 
 /// Whether `us` is `least` or level with it.
