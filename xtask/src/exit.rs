@@ -1,5 +1,6 @@
 //! How the verbs end that do not succeed.
 
+use mage_kernels::launch::Absent;
 use mage_profile::is_no_profiler;
 use mage_workspace::exit::is_usage;
 pub use mage_workspace::exit::{FAILED, NOTHING as INVALID, USAGE};
@@ -10,7 +11,7 @@ use std::process::ExitCode;
 pub fn of(error: &anyhow::Error, judges: bool) -> u8 {
     if error.chain().any(is_usage) {
         USAGE
-    } else if judges || error.chain().any(is_no_profiler) {
+    } else if judges || error.chain().any(|e| is_no_profiler(e) || e.is::<Absent>()) {
         INVALID
     } else {
         FAILED

@@ -106,6 +106,8 @@ fn rust(
 ) -> anyhow::Result<()> {
     let lock = target.lock.as_deref();
     let preparing = lock.map(|path| turn(path, File::lock_shared)).transpose()?;
+    // Declared before what is to be gone when the next is measured.
+    let _measuring;
     let gpu = Gpu::open()?;
     let prepare = || Call::prepare(&gpu, variant, inputs);
     let mut calls = vec![prepare()?];
@@ -113,7 +115,7 @@ fn rust(
         calls.push(prepare()?);
     }
     drop(preparing);
-    let _measuring = lock.map(|path| turn(path, File::lock)).transpose()?;
+    _measuring = lock.map(|path| turn(path, File::lock)).transpose()?;
     let which = |iteration| if target.pairs { handle(iteration) } else { 0 };
     for iteration in 0..target.warmup {
         calls[which(iteration)].launch()?;

@@ -5,16 +5,12 @@
 
 use crate::data::{Data, Series};
 use mage_evidence::diff::Quantity;
+pub use mage_evidence::diff::is_level;
 use mage_evidence::summary::{CaseSummary, OperationSummary, several_captures};
 
 /// How far above the least a time of `data` is still level with it, as a part of 1.
 pub fn bound(data: &Data, quantity: Quantity) -> f64 {
     quantity.level(several_captures(&data.summary.operations))
-}
-
-/// Whether `us` is `least` or level with it.
-pub fn is_level(us: f64, least: f64, bound: f64) -> bool {
-    us <= least * (1.0 + bound)
 }
 
 /// Mean time of a case.

@@ -228,6 +228,25 @@ fn a_ladder_of_dozens_of_variants() {
     }
 }
 
+/// A twin that measures a rate can take a hundred times as long as the kernels: beside it they would have no length.
+#[test]
+fn a_twin_that_takes_longer_than_every_kernel_sets_no_scale() {
+    let root = six::root();
+    let mut data = Data::read(root.path(), "mage-002", &Fonts::new().unwrap()).unwrap();
+    let operations = &mut data.ladder.as_mut().unwrap().operations;
+    let steps = operations.iter_mut().flat_map(|op| &mut op.steps);
+    let mut twins = steps.filter(|step| step.variant.id == "copy_full");
+    twins.next().unwrap().kernel_time.as_mut().unwrap().mean_us = 405_000.0;
+    let each = figures::ladders(&data);
+    let gelu = each.iter().find(|f| f.name() == "ladder-gelu").unwrap();
+    assert!(!gelu.frame.alternative.contains("copy_full"));
+    let notes: String = gelu.frame.notes.iter().map(|n| n.text.as_str()).collect();
+    assert!(notes.contains("copy_full, a twin of 405,000"), "{notes}");
+    let measured = data.ladder.as_ref().unwrap();
+    let steps = &measured.operation(Operation::Gelu).unwrap().steps;
+    assert_eq!(gelu.table.rows.len(), steps.len());
+}
+
 /// What runs nothing at all has no bar and is named all the same.
 #[test]
 fn what_runs_nothing_is_named() {

@@ -2,7 +2,7 @@
 
 use crate::capture::Captured;
 use crate::counters;
-use crate::error::Error;
+use crate::error::{Error, is_no_profiler};
 use crate::import::{self, Format, Summary};
 use crate::ladder;
 use crate::run::{self, Event, Options, Outcome};
@@ -95,7 +95,7 @@ struct RunArguments {
     /// Keep reports and exports here; they embed the target's (scrubbed) environment
     #[arg(long, value_name = "DIR")]
     keep_reports: Option<PathBuf>,
-    /// Captures under way at once (1..64); they take turns at the GPU.
+    /// Captures under way at once (1..64); they prepare side by side, and each is measured alone.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     jobs: u32,
     /// Allow kernels of this name outside the iterations; they do not count
@@ -262,7 +262,7 @@ fn until_stopped(go: impl FnOnce(&AtomicBool) -> anyhow::Result<String>) -> Exit
 fn exit_code(error: &anyhow::Error) -> u8 {
     match error.downcast_ref::<Error>() {
         Some(Error::Interrupted) => INTERRUPTED,
-        Some(Error::NotFound(_) | Error::NotAvailable(_)) => NOTHING,
+        Some(none) if is_no_profiler(none) => NOTHING,
         Some(Error::Invalid(invalid)) if exit::is_usage(invalid) => USAGE,
         Some(Error::Store(store)) if exit::is_usage(store) => USAGE,
         _ => FAILED,

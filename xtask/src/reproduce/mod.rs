@@ -4,7 +4,7 @@ mod measure;
 mod replay;
 
 use crate::table::Rows;
-use anyhow::bail;
+use anyhow::Context;
 use clap::Args;
 use mage_evidence::Invalid;
 use mage_evidence::experiment::{self, Experiment};
@@ -52,9 +52,11 @@ pub fn run(root: &Path, arguments: &Arguments) -> anyhow::Result<()> {
     let gpu = match arguments.replay {
         true => Err("asked to replay".to_string()),
         false => match Gpu::open() {
-            Err(Absent::Broken(reason)) => bail!(
-                "the NVIDIA driver is there and cannot start ({reason}); mend it (`nvidia-smi` says more), or replay with --replay"
-            ),
+            Err(broken @ Absent::Broken(_)) => {
+                return Err(broken).context(
+                    "the NVIDIA driver is there and cannot start; mend it (`nvidia-smi` says more), or replay with --replay",
+                );
+            }
             gpu => gpu.map_err(|absent| absent.to_string()),
         },
     };

@@ -57,10 +57,12 @@ pub(super) fn leads(
         };
         match ratio.half {
             Err(few) => open.push(format!("{}: {few}", label(name))),
-            Ok(half) if ratio.log + half < 0.0 && ratio.log < -bound.ln_1p() => {}
-            Ok(half) if ratio.log - half > 0.0 => ahead.push(label(name)),
-            Ok(_) if ratio.log.abs() <= bound.ln_1p() => level.push(label(name)),
-            Ok(_) => open.push(format!("{}: the interval holds 1", label(name))),
+            Ok(half) => match standing(ratio.log, half, bound) {
+                Standing::First => {}
+                Standing::Level => level.push(label(name)),
+                Standing::Behind => ahead.push(label(name)),
+                Standing::Open => open.push(format!("{}: the interval holds 1", label(name))),
+            },
         }
     }
     Ok(if !ahead.is_empty() {
@@ -75,6 +77,25 @@ pub(super) fn leads(
     } else {
         (figure, Outcome::Reproduced, String::new())
     })
+}
+
+/// How a time stands beside another's.
+#[derive(Debug, PartialEq, Eq)]
+enum Standing {
+    First,
+    Level,
+    Behind,
+    Open,
+}
+
+/// By the logarithm of their ratio, the half width of its interval, and what is level, a part of 1.
+fn standing(log: f64, half: f64, bound: f64) -> Standing {
+    match log.abs() <= bound.ln_1p() {
+        true => Standing::Level,
+        false if log + half < 0.0 => Standing::First,
+        false if log - half > 0.0 => Standing::Behind,
+        false => Standing::Open,
+    }
 }
 
 /// The ratio of the times of `own` to those of `other`.
@@ -135,5 +156,29 @@ pub(super) fn no_larger_error(
             String::new(),
         ),
         _ => untestable("no error against FP64 of both"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_level_is_neither_first_nor_behind() {
+        let span = Quantity::EventSpan.level(true);
+        let kernel = Quantity::KernelTime.level(true);
+        for (change, half, bound, expected) in [
+            (-0.10, 0.01, span, Standing::Level),
+            (-0.15, 0.01, span, Standing::First),
+            (0.15, 0.01, span, Standing::Behind),
+            (-0.02, 0.001, kernel, Standing::Level),
+            (0.02, 0.001, kernel, Standing::Level),
+            (-0.05, 0.01, kernel, Standing::First),
+            (-0.05, 0.10, kernel, Standing::Open),
+            (0.05, 0.10, kernel, Standing::Open),
+        ] {
+            let log = f64::ln_1p(change);
+            assert_eq!(standing(log, half, bound), expected, "{change} {half}");
+        }
     }
 }

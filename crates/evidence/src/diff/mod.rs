@@ -54,9 +54,9 @@ impl Quantity {
         }
     }
 
-    /// How far apart, as a part of 1, the times of two implementations are level: what unchanged code moves from one process to
-    /// another by the committed calibrations, kernel time of single captures more than that of several, whose own scatter is
-    /// seen.
+    /// How far apart, as a part of 1, the times of two implementations are level, by the committed calibrations: the
+    /// most that unchanged code moved from one process to another; for kernel time of several captures, whose own
+    /// scatter is seen, the margin, below which 95% of such pairs stayed.
     pub const fn level(self, several_captures: bool) -> f64 {
         match self {
             Self::KernelTime if several_captures => MARGIN,
@@ -64,6 +64,11 @@ impl Quantity {
             Self::EventSpan => SPAN_EFFECT,
         }
     }
+}
+
+/// Whether the time `us` is the shortest, `least`, or level with it: within `bound`, a [`Quantity::level`], of it.
+pub fn is_level(us: f64, least: f64, bound: f64) -> bool {
+    us <= least * (1.0 + bound)
 }
 
 /// Everything that a comparison says.

@@ -23,7 +23,8 @@ def capture(
     config: dict[str, Any] | None = None,
     turn: Turn | None = None,
 ) -> "Session":
-    """Opens, loads and prepares in a shared turn; warms up and makes `iterations` calls inside the range in one of its own.
+    """Prepares in a shared turn; in one of its own warms up and makes `iterations` calls inside the range.
+
     Returns the session.
 
     `config` is what the run chose, where the implementation chooses: the capture runs that and tunes nothing.

@@ -63,7 +63,8 @@ class Captures(unittest.TestCase):
         device = Cpu()
         with tempfile.TemporaryDirectory() as name:
             case = Case("gelu", (3, 257))
-            capture(lambda: Session(device), "gelu", case.dims, "python", case.write(Path(name)), iterations=2, warmup=1)
+            inputs = case.write(Path(name))
+            capture(lambda: Session(device), "gelu", case.dims, "python", inputs, iterations=2, warmup=1)
         inside = device.log[device.log.index("start") :]
         ranges = [entry for i in range(2) for entry in (f"push mage:gelu:python:{i}", "pop")]
         self.assertEqual(inside, ["start", *ranges, "synchronize", "stop"])

@@ -102,7 +102,8 @@ class Prepared(unittest.TestCase):
             again = session.prepare("triton-tuned", Request(config=choice["config"]))
             self.assertEqual(again, {"config": choice["config"]})
             device = device_under_test()
-            capture(lambda: Session(device), "gelu", CASE.dims, "triton-tuned", self.directory, 2, 1, config=choice["config"])
+            config = choice["config"]
+            capture(lambda: Session(device), "gelu", CASE.dims, "triton-tuned", self.directory, 2, 1, config=config)
         with self.assertRaisesRegex(WorkerError, "without 'form', expected one of gelu"):
             session.prepare("triton-tuned", Request(config={}))
 

@@ -73,10 +73,32 @@ pub(super) fn of_one(data: &Data, measured: &ladder::Ladder, op: &OperationLadde
         Operation::Triangle => "ladder-triangle",
         Operation::Neighbor => "ladder-neighbor",
     };
-    let shown = [(op, op.steps.iter().collect())];
-    let notes = notes(measured, &shown);
+    let (steps, beyond): (Vec<_>, Vec<_>) = op.steps.iter().partition(|step| !is_beyond(op, step));
+    let shown = [(op, steps)];
+    let mut notes = notes(measured, &shown);
+    for step in beyond {
+        let us = mean_us(step).map(number::time).unwrap_or_default();
+        notes.push(Note::new(format!(
+            "{}, a twin of {us} µs, takes longer than every kernel here: it measures a rate, and stands in the table alone.",
+            step.variant.id
+        )));
+    }
     let title = format!("{}: every variant", op.operation.label());
     figure(data, measured, name, title, &shown, notes)
+}
+
+fn mean_us(step: &ladder::Step) -> Option<f64> {
+    Some(step.kernel_time.as_ref()?.mean_us)
+}
+
+/// Whether `step` is a twin that takes longer than every kernel of the operation, which beside it would have no length.
+fn is_beyond(op: &OperationLadder, step: &ladder::Step) -> bool {
+    let kernels = op
+        .steps
+        .iter()
+        .filter(|step| step.variant.status != Status::Twin);
+    step.variant.status == Status::Twin
+        && mean_us(step).is_some_and(|twin| kernels.filter_map(mean_us).all(|us| us < twin))
 }
 
 /// From the first variant to the measured one, each from the one before; and the twins that are its limits.
