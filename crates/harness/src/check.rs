@@ -2,7 +2,6 @@
 
 use crate::implementation::{Implementation, Load, Loaded};
 use crate::interrupt;
-use crate::progress::Progress;
 use crate::verify::{self, Expected};
 use anyhow::bail;
 use mage_evidence::operation::Operation;
@@ -11,6 +10,7 @@ use mage_kernels::launch::LaunchError;
 use mage_kernels::reference::reference;
 use mage_kernels::suite::Case;
 use mage_kernels::variants::{self, Variant};
+use mage_workspace::progress::Progress;
 
 /// One row of the outcome.
 #[derive(Debug, Clone, PartialEq)]

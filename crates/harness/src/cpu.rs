@@ -2,13 +2,13 @@
 
 use crate::check::{self, Outcome, Row};
 use crate::interrupt;
-use crate::progress::Progress;
 use mage_evidence::experiment::{self, Experiment, Tolerance};
 use mage_kernels::compare::compare;
 use mage_kernels::inputs::{Inputs, SEED};
 use mage_kernels::reference::reference;
 use mage_kernels::suite::Case;
 use mage_kernels::variants::{self, Variant};
+use mage_workspace::progress::Progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 

@@ -2,7 +2,6 @@
 
 use crate::implementation::{Implementation, Load, Loaded};
 use crate::interrupt;
-use crate::progress::Progress;
 use anyhow::Context;
 use mage_evidence::artifact::{Build, Device, Python, Samples};
 use mage_evidence::choice::Config;
@@ -14,6 +13,7 @@ use mage_kernels::inputs::Inputs;
 use mage_kernels::reference::reference;
 use mage_kernels::variants;
 use mage_workspace::NewDirectory;
+use mage_workspace::progress::Progress;
 use std::path::{Path, PathBuf};
 
 /// What to measure.

@@ -17,7 +17,6 @@ pub mod interrupt;
 pub mod ladder;
 pub mod limits;
 pub mod monitor;
-pub mod progress;
 pub mod python;
 pub mod run;
 pub mod rust;

@@ -7,7 +7,6 @@ use self::left::Left;
 use crate::implementation::{Implementation, Load, Loaded};
 use crate::interrupt;
 use crate::monitor::Monitor;
-use crate::progress::Progress;
 use crate::verify::{self, Expected};
 use anyhow::{Context, bail};
 use indexmap::IndexMap;
@@ -19,6 +18,7 @@ use mage_kernels::inputs::{self, Inputs};
 use mage_kernels::products;
 use mage_kernels::reference::reference;
 use mage_workspace::NewDirectory;
+use mage_workspace::progress::Progress;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

@@ -4,5 +4,7 @@
 pub mod f16x3;
 #[path = "../../kernels/device/src/parts/full_range.rs"]
 pub mod full_range;
+#[path = "../../kernels/device/src/parts/gelu.rs"]
+pub mod gelu;
 #[path = "../../kernels/device/src/parts/halves.rs"]
 pub mod halves;

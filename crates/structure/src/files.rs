@@ -9,8 +9,8 @@ use anyhow::{Context, bail};
 use mage_evidence::experiment::{Case, Experiment};
 use mage_evidence::operation::Operation;
 use mage_evidence::{Invalid, store};
-use mage_harness::progress::Progress;
 use mage_kernels::variants::Variant;
+use mage_workspace::progress::Progress;
 use std::path::{Path, PathBuf};
 
 /// The committed report of an experiment, without extension.

@@ -1,12 +1,13 @@
 //! Where the project's files are and what state they are in: the root, the source tree's hashes, the
 //! state under version control, the time, directories that appear only when they are complete, and what all programs do
-//! alike: standard output and exit codes.
+//! alike: standard output, progress and exit codes.
 
 mod committed;
 mod directory;
 mod evidence;
 pub mod exit;
 pub mod output;
+pub mod progress;
 mod root;
 mod source;
 mod tree;

@@ -57,11 +57,11 @@ pub(super) fn leads(
         };
         match ratio.half {
             Err(few) => open.push(format!("{}: {few}", label(name))),
-            Ok(half) => match standing(ratio.log, half, bound) {
-                Standing::First => {}
-                Standing::Level => level.push(label(name)),
-                Standing::Behind => ahead.push(label(name)),
-                Standing::Open => open.push(format!("{}: the interval holds 1", label(name))),
+            Ok(half) => match rank(ratio.log, half, bound) {
+                Rank::First => {}
+                Rank::Level => level.push(label(name)),
+                Rank::Behind => ahead.push(label(name)),
+                Rank::Open => open.push(format!("{}: the interval holds 1", label(name))),
             },
         }
     }
@@ -79,9 +79,9 @@ pub(super) fn leads(
     })
 }
 
-/// How a time stands beside another's.
+/// The place of a time beside another.
 #[derive(Debug, PartialEq, Eq)]
-enum Standing {
+enum Rank {
     First,
     Level,
     Behind,
@@ -89,12 +89,12 @@ enum Standing {
 }
 
 /// By the logarithm of their ratio, the half width of its interval, and what is level, a part of 1.
-fn standing(log: f64, half: f64, bound: f64) -> Standing {
+fn rank(log: f64, half: f64, bound: f64) -> Rank {
     match log.abs() <= bound.ln_1p() {
-        true => Standing::Level,
-        false if log + half < 0.0 => Standing::First,
-        false if log - half > 0.0 => Standing::Behind,
-        false => Standing::Open,
+        true => Rank::Level,
+        false if log + half < 0.0 => Rank::First,
+        false if log - half > 0.0 => Rank::Behind,
+        false => Rank::Open,
     }
 }
 
@@ -168,17 +168,17 @@ mod tests {
         let span = Quantity::EventSpan.level(true);
         let kernel = Quantity::KernelTime.level(true);
         for (change, half, bound, expected) in [
-            (-0.10, 0.01, span, Standing::Level),
-            (-0.15, 0.01, span, Standing::First),
-            (0.15, 0.01, span, Standing::Behind),
-            (-0.02, 0.001, kernel, Standing::Level),
-            (0.02, 0.001, kernel, Standing::Level),
-            (-0.05, 0.01, kernel, Standing::First),
-            (-0.05, 0.10, kernel, Standing::Open),
-            (0.05, 0.10, kernel, Standing::Open),
+            (-0.10, 0.01, span, Rank::Level),
+            (-0.15, 0.01, span, Rank::First),
+            (0.15, 0.01, span, Rank::Behind),
+            (-0.02, 0.001, kernel, Rank::Level),
+            (0.02, 0.001, kernel, Rank::Level),
+            (-0.05, 0.01, kernel, Rank::First),
+            (-0.05, 0.10, kernel, Rank::Open),
+            (0.05, 0.10, kernel, Rank::Open),
         ] {
             let log = f64::ln_1p(change);
-            assert_eq!(standing(log, half, bound), expected, "{change} {half}");
+            assert_eq!(rank(log, half, bound), expected, "{change} {half}");
         }
     }
 }

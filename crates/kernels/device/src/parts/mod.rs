@@ -2,6 +2,7 @@
 
 pub mod f16x3;
 pub mod full_range;
+pub mod gelu;
 pub mod halves;
 pub mod panels;
 pub mod tiles;

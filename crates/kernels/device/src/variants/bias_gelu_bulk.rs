@@ -11,9 +11,10 @@
 //!   read of x to wait for in order, and the code is a loop of one row.
 
 use crate::gpu::{
-    F32x4, In, Mbarrier, Out, barrier, block_x, exp2, fence_async_shared, fma, kernel,
-    publish_barriers, reciprocal, shared, thread_x, thread_y,
+    F32x4, In, Mbarrier, Out, barrier, block_x, fence_async_shared, kernel, publish_barriers,
+    shared, thread_x, thread_y,
 };
+use crate::parts::gelu::gelu;
 use core::array::from_fn;
 
 /// Quads of a row, and threads of a block along it.
@@ -24,17 +25,6 @@ const DEPTH: u32 = 4;
 const STAGES: u32 = 4;
 /// Quads of a copy.
 const STAGE: u32 = DEPTH * QUADS;
-/// `-2 sqrt(2 / pi) log2(e)`: the exponent's linear term.
-const LINEAR: f32 = -2.302_208_2;
-/// `0.044715` times [`LINEAR`]: its cubic term.
-const CUBIC: f32 = -0.102_943_24;
-
-/// `0.5 z (1 + tanh u)` is `z / (1 + 2^p)` with `p = -2 u log2(e)`, which neither cancels for negative z nor
-/// overflows into NaN.
-fn gelu(z: f32) -> f32 {
-    let p = z * fma(CUBIC, z * z, LINEAR);
-    z * reciprocal(1.0 + exp2(p))
-}
 
 shared! {
     /// The rows of the block, and after them a barrier for each copy.

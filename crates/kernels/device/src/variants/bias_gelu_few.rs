@@ -12,6 +12,7 @@ use crate::gpu::{
     F32x4, In, Out, array, block_x, block_y, each, exp2, fma, kernel, max, reciprocal, thread_x,
     thread_y,
 };
+use crate::parts::gelu::{CUBIC, LINEAR};
 use core::array::from_fn;
 
 /// Quads of a row of a block.
@@ -20,10 +21,6 @@ const COLUMNS: u32 = 64;
 const DEPTH: u32 = 8;
 /// Rows of a thread.
 const ROWS: usize = 3;
-/// `-2 sqrt(2 / pi) log2(e)`: the exponent's linear term.
-const LINEAR: f32 = -2.302_208_2;
-/// `0.044715` times [`LINEAR`]: its cubic term.
-const CUBIC: f32 = -0.102_943_24;
 
 /// Below it, GELU lies within 3e-9 of zero and counts as its value here, where `2^p` is below `2^31`: four such
 /// factors neither overflow nor have a subnormal reciprocal.

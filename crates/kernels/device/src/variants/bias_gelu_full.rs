@@ -10,10 +10,8 @@
 //! - **Effect**: 513 blocks of 4096 x 768, of which 528 run at once with all 64 warps of each multiprocessor: no block
 //!   waits for another, no thread has more than three quads. Kernel time falls if either counts.
 
-use crate::gpu::{
-    F32x4, In, Out, array, block_x, block_y, each, exp2, fma, kernel, reciprocal, thread_x,
-    thread_y,
-};
+use crate::gpu::{F32x4, In, Out, array, block_x, block_y, each, kernel, thread_x, thread_y};
+use crate::parts::gelu::gelu;
 use core::array::from_fn;
 
 /// Quads of a row of a block.
@@ -22,17 +20,6 @@ const COLUMNS: u32 = 64;
 const DEPTH: u32 = 8;
 /// Rows of a thread.
 const ROWS: usize = 3;
-/// `-2 sqrt(2 / pi) log2(e)`: the exponent's linear term.
-const LINEAR: f32 = -2.302_208_2;
-/// `0.044715` times [`LINEAR`]: its cubic term.
-const CUBIC: f32 = -0.102_943_24;
-
-/// `0.5 z (1 + tanh u)` is `z / (1 + 2^p)` with `p = -2 u log2(e)`, which neither cancels for negative z nor
-/// overflows into NaN.
-fn gelu(z: f32) -> f32 {
-    let p = z * fma(CUBIC, z * z, LINEAR);
-    z * reciprocal(1.0 + exp2(p))
-}
 
 kernel! {
     /// a (rows,width), b (width), out (rows,width). Grid (ceil(width / 256), ceil(rows / 24)), block (64, 8).

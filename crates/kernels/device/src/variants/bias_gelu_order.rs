@@ -10,27 +10,14 @@
 //! - **Effect**: a thread writes a row as soon as it has arrived, where its parent computes all eight side by side and
 //!   writes them last; reads and writes of the whole kernel overlap, and kernel time nears a copy's.
 
-use crate::gpu::{
-    F32x4, In, Out, array, block_x, block_y, each, exp2, fma, kernel, reciprocal, thread_x,
-    warp_barrier,
-};
+use crate::gpu::{F32x4, In, Out, array, block_x, block_y, each, kernel, thread_x, warp_barrier};
+use crate::parts::gelu::gelu;
 use core::array::from_fn;
 
 /// Threads of a block.
 const THREADS: u32 = 192;
 /// Rows of a block.
 const ROWS: usize = 8;
-/// `-2 sqrt(2 / pi) log2(e)`: the exponent's linear term.
-const LINEAR: f32 = -2.302_208_2;
-/// `0.044715` times [`LINEAR`]: its cubic term.
-const CUBIC: f32 = -0.102_943_24;
-
-/// `0.5 z (1 + tanh u)` is `z / (1 + 2^p)` with `p = -2 u log2(e)`, which neither cancels for negative z nor
-/// overflows into NaN.
-fn gelu(z: f32) -> f32 {
-    let p = z * fma(CUBIC, z * z, LINEAR);
-    z * reciprocal(1.0 + exp2(p))
-}
 
 kernel! {
     /// a (rows,width), b (width), out (rows,width). Grid (ceil(width / 768), ceil(rows / 8)), block 192.

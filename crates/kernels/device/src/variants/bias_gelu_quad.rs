@@ -8,22 +8,12 @@
 //! - **Dims**: width a multiple of 4; any rows.
 //! - **Effect**: kernel time falls with a quarter of the memory instructions and of the index arithmetic.
 
-use crate::gpu::{F32x4, In, Out, block_x, exp2, fma, kernel, reciprocal, split, thread_x};
+use crate::gpu::{F32x4, In, Out, block_x, kernel, split, thread_x};
+use crate::parts::gelu::gelu;
 use core::array::from_fn;
 
 /// Threads of a block.
 const THREADS: u32 = 256;
-/// `-2 sqrt(2 / pi) log2(e)`: the exponent's linear term.
-const LINEAR: f32 = -2.302_208_2;
-/// `0.044715` times [`LINEAR`]: its cubic term.
-const CUBIC: f32 = -0.102_943_24;
-
-/// `0.5 z (1 + tanh u)` is `z / (1 + 2^p)` with `p = -2 u log2(e)`, which neither cancels for negative z nor
-/// overflows into NaN.
-fn gelu(z: f32) -> f32 {
-    let p = z * fma(CUBIC, z * z, LINEAR);
-    z * reciprocal(1.0 + exp2(p))
-}
 
 kernel! {
     /// a (rows,width), b (width), out (rows,width). Grid ceil(rows * width / 1024), block 256.

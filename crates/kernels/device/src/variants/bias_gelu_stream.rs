@@ -8,10 +8,8 @@
 //! - **Effect**: the parent asks for all of x at once, and writes while what it asked for arrives; here reads and writes are
 //!   spread over the whole time, as in the fastest copy (`copy_two`), without a second wave of blocks.
 
-use crate::gpu::{
-    F32x4, In, Out, array, block_x, block_y, each, exp2, fma, kernel, reciprocal, thread_x,
-    thread_y,
-};
+use crate::gpu::{F32x4, In, Out, array, block_x, block_y, each, kernel, thread_x, thread_y};
+use crate::parts::gelu::gelu;
 use core::array::from_fn;
 
 /// Quads of a row of a block.
@@ -22,17 +20,6 @@ const DEPTH: u32 = 4;
 const ROWS: usize = 6;
 /// Rows that a thread has asked for and not computed.
 const AHEAD: usize = 3;
-/// `-2 sqrt(2 / pi) log2(e)`: the exponent's linear term.
-const LINEAR: f32 = -2.302_208_2;
-/// `0.044715` times [`LINEAR`]: its cubic term.
-const CUBIC: f32 = -0.102_943_24;
-
-/// `0.5 z (1 + tanh u)` is `z / (1 + 2^p)` with `p = -2 u log2(e)`, which neither cancels for negative z nor
-/// overflows into NaN.
-fn gelu(z: f32) -> f32 {
-    let p = z * fma(CUBIC, z * z, LINEAR);
-    z * reciprocal(1.0 + exp2(p))
-}
 
 kernel! {
     /// a (rows,width), b (width), out (rows,width). Grid (ceil(width / 256), ceil(rows / 24)), block (64, 4).

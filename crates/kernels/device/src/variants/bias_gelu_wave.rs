@@ -11,9 +11,8 @@
 //! - **Effect**: half the blocks to launch and twice the warps to hide the arithmetic of one behind the accesses
 //!   of another, with the same bytes in flight. Kernel time falls where either matters.
 
-use crate::gpu::{
-    F32x4, In, Out, array, block_x, each, exp2, fma, kernel, reciprocal, thread_x, thread_y,
-};
+use crate::gpu::{F32x4, In, Out, array, block_x, each, kernel, thread_x, thread_y};
+use crate::parts::gelu::gelu;
 use core::array::from_fn;
 
 /// Threads of a block along a row.
@@ -22,17 +21,6 @@ const THREADS: u32 = 192;
 const DEPTH: u32 = 4;
 /// Rows of a thread.
 const ROWS: usize = 4;
-/// `-2 sqrt(2 / pi) log2(e)`: the exponent's linear term.
-const LINEAR: f32 = -2.302_208_2;
-/// `0.044715` times [`LINEAR`]: its cubic term.
-const CUBIC: f32 = -0.102_943_24;
-
-/// `0.5 z (1 + tanh u)` is `z / (1 + 2^p)` with `p = -2 u log2(e)`, which neither cancels for negative z nor
-/// overflows into NaN.
-fn gelu(z: f32) -> f32 {
-    let p = z * fma(CUBIC, z * z, LINEAR);
-    z * reciprocal(1.0 + exp2(p))
-}
 
 kernel! {
     /// a (rows,width), b (width), out (rows,width). Grid rows / 16, block (192, 4).

@@ -7,13 +7,12 @@
 //! - **Memory**: two 128-bit reads of x in flight, one of the bias before them, two 128-bit writes; no shared memory, no
 //!   barrier. A block reads and writes 24 KiB without a gap.
 //! - **Dims**: width 768, rows a multiple of 8.
-//! - **Effect**: writes alone take four fifths of a copy's time, so that kernel time falls with the time to the first of
+//! - **Effect**: writes alone take most of a copy's time, so that kernel time falls with the time to the first of
 //!   them: here one address and constants give all others, and nothing is compared. Two blocks of a multiprocessor leave
 //!   half of the matrix for when they end: its reads meet writes.
 
-use crate::gpu::{
-    F32x4, In, Out, block_x, each, exp2, fma, kernel, reciprocal, thread_x, thread_y,
-};
+use crate::gpu::{F32x4, In, Out, block_x, each, kernel, thread_x, thread_y};
+use crate::parts::gelu::gelu;
 use core::array::from_fn;
 
 /// Quads of a row.
@@ -22,17 +21,6 @@ const QUADS: u32 = 192;
 const DEPTH: u32 = 4;
 /// Rows of a thread.
 const ROWS: usize = 2;
-/// `-2 sqrt(2 / pi) log2(e)`: the exponent's linear term.
-const LINEAR: f32 = -2.302_208_2;
-/// `0.044715` times [`LINEAR`]: its cubic term.
-const CUBIC: f32 = -0.102_943_24;
-
-/// `0.5 z (1 + tanh u)` is `z / (1 + 2^p)` with `p = -2 u log2(e)`, which neither cancels for negative z nor
-/// overflows into NaN.
-fn gelu(z: f32) -> f32 {
-    let p = z * fma(CUBIC, z * z, LINEAR);
-    z * reciprocal(1.0 + exp2(p))
-}
 
 kernel! {
     /// a (rows,768), b (768), out (rows,768). Grid rows / 8, block (192, 4).
