@@ -164,6 +164,10 @@ pub fn execute_on(
             .then(kernel, shape.grid, shape.block),
         _ => Launch::new(kernel, shape.grid, shape.block),
     };
+    let launch = match variant.overlaps() {
+        true => launch.overlapping(),
+        false => launch,
+    };
     let mut launch = launch
         .shared(shape.dynamic_shared_bytes)
         .cluster(variant.cluster);

@@ -142,19 +142,18 @@ fn claims_are_judged_from_counts_and_nothing_else() {
 
 #[test]
 fn two_launches_are_counted_together() {
-    // The second launch: 2 x 2 blocks of 288 threads. The first: 4 x 2 x 2 of 128, of which those of the second panel of
+    // The second launch: 2 x 2 blocks of 288 threads. The first: 2 x 2 x 2 of 256, of which those of the second panel of
     // A, which has one, do nothing.
     let s = structure("matmul_narrow", &[128, 256, 64]);
     assert_eq!((s.blocks, s.threads), (4, 288));
     assert_eq!(s.tensor_multiply_adds, 3 * 128 * 256 * 64);
     let (inputs, halves, output) = (4 * 384 * 64, 4 * 384 * 64, 4 * 128 * 256);
-    // Each block of the second launch copies two parts of 24576 bytes, and asks for the flags of its half of two parts of A and
-    // of both halves of two of B.
+    // Each block of the second launch copies two parts of 24576 bytes, and asks for the flags of two parts of A and two of B.
     let copied = 4 * 2 * 24_576;
-    let flags = 12 * 4 + 4 * 6 * 4;
+    let flags = 6 * 4 + 4 * 4 * 4;
     assert_eq!(s.bytes_requested, inputs + halves + copied + flags + output);
     assert_eq!(s.bytes_least, inputs + output);
-    // One barrier in 12 blocks and two in 4.
-    assert_eq!(s.barriers_per_block, 1.0);
-    assert_eq!(s.barriers_per_row, 20.0 / 128.0);
+    // One barrier in 6 of 8 blocks and two in 4.
+    assert_eq!(s.barriers_per_block, 14.0 / 12.0);
+    assert_eq!(s.barriers_per_row, 14.0 / 128.0);
 }

@@ -14,6 +14,7 @@ mod half;
 #[path = "../../../kernels/device/src/gpu/index.rs"]
 mod index;
 mod kernel;
+mod launch;
 mod maths;
 mod mbarrier;
 #[path = "../../../kernels/device/src/gpu/quad.rs"]
@@ -40,13 +41,16 @@ pub use grid::{
 };
 pub use index::split;
 pub use kernel::{Argument, Kernel, Parameter, Type};
+pub use launch::{launch_dependents, wait_for_prerequisites};
 pub use maths::{div, exp, exp2, fma, max, reciprocal, rsqrt};
 pub use mbarrier::{Mbarrier, publish_barriers};
 pub use quad::F32x4;
 pub use scratch::Scratch;
 pub use shared::Shared;
-pub(crate) use tensor::pair;
-pub use tensor::{cut_tf32, cut_tf32_by, mma_f16, mma_tf32, split_f16, split_tf32, tf32_mask};
+pub use tensor::{
+    cut_tf32, cut_tf32_by, max_magnitudes, mma_f16, mma_tf32, split_f16, split_tf32, tf32_mask,
+    unpack_f16,
+};
 pub(crate) use unrolled::unrolled;
 pub use unrolled::{array, each};
 pub use warp::{

@@ -1,5 +1,6 @@
 //! Scratch memory of a launch.
 
+use crate::count::op::Kind;
 use crate::worker::checked;
 use std::panic::Location;
 
@@ -22,12 +23,27 @@ impl Scratch {
         checked(|worker| worker.scratch_load(self.number, word, at))
     }
 
+    /// Writes the words `2 * pair` and `2 * pair + 1`, in one 64-bit access.
+    #[track_caller]
+    pub fn set2(self, pair: u32, words: [u32; 2]) {
+        let (at, kind) = (Location::caller(), Kind::GlobalStore2);
+        checked(|worker| worker.scratch_store(kind, self.number, pair, words, at));
+    }
+
+    /// Writes the words `4 * quad .. 4 * quad + 4`, in one 128-bit access.
+    #[track_caller]
+    pub fn set4(self, quad: u32, words: [u32; 4]) {
+        let (at, kind) = (Location::caller(), Kind::GlobalStore4);
+        checked(|worker| worker.scratch_store(kind, self.number, quad, words, at));
+    }
+
     /// Writes `value` at `word`, in threads for which `writes` holds.
     #[track_caller]
     pub fn set_if(self, writes: bool, word: u32, value: u32) {
         let at = Location::caller();
         if writes {
-            checked(|worker| worker.scratch_store(self.number, word, value, at));
+            let kind = Kind::GlobalStore;
+            checked(|worker| worker.scratch_store(kind, self.number, word, [value], at));
         }
     }
 }

@@ -18,7 +18,7 @@ type At = &'static Location<'static>;
 
 /// Both values of a pair.
 #[inline]
-pub(crate) fn pair(pair: u32) -> [f32; 2] {
+pub fn unpack_f16(pair: u32) -> [f32; 2] {
     [from_f16(pair as u16), from_f16((pair >> 16) as u16)]
 }
 
@@ -33,13 +33,20 @@ pub fn split_f16(first: f32, second: f32) -> (u32, u32) {
     (join(high), join(low))
 }
 
+/// The larger magnitude, in each place of two pairs; NaN where either is.
+pub fn max_magnitudes(x: u32, y: u32) -> u32 {
+    // Magnitudes are ordered as their bits are, with NaN above all.
+    let larger = |shift: u32| (x >> shift & 0x7fff).max(y >> shift & 0x7fff) << shift;
+    larger(0) | larger(16)
+}
+
 /// `d += a b` for a (16,16), b (16,8) and d (16,8) spread over a warp. Pairs of a: row g, columns 2t and 2t+1; row
 /// g+8, the same columns; row g, columns 2t+8 and 2t+9; row g+8, those. Pairs of b: column g, rows 2t and 2t+1; rows
 /// 2t+8 and 2t+9. d: row g, columns 2t and 2t+1; row g+8, the same.
 #[track_caller]
 pub fn mma_f16(d: &mut [f32; 4], a: [u32; 4], b: [u32; 2]) {
     let at = Location::caller();
-    let ([k, l, m, n], [p, q]) = (a.map(pair), b.map(pair));
+    let ([k, l, m, n], [p, q]) = (a.map(unpack_f16), b.map(unpack_f16));
     let fragment = Fragment {
         a: [k[0], k[1], l[0], l[1], m[0], m[1], n[0], n[1]],
         b: [p[0], p[1], q[0], q[1]],

@@ -5,7 +5,7 @@
 //! counts as read until it is waited for. That its accumulators are left alone until then is not checked.
 
 use super::Shared;
-use super::tensor::pair;
+use super::tensor::unpack_f16;
 use crate::count::op::Kind;
 use crate::lane::{self, Event};
 use crate::source::Source;
@@ -64,7 +64,7 @@ impl<const R: usize> Accumulators<R> {
     /// Starts `self = a b`, or with `SUM` `self += a b`, for 16 steps along K.
     #[track_caller]
     pub fn multiply<const SUM: bool>(&mut self, a: [u32; 4], b: Columns) {
-        let rows = Rows::Pairs(a.map(pair));
+        let rows = Rows::Pairs(a.map(unpack_f16));
         self.add::<SUM>(rows, b, Location::caller());
     }
 

@@ -217,7 +217,7 @@ impl Worker {
                     .read_beside(place, QUAD * quad, QUAD, visit)
                     .map_err(|refusal| self.shared_fault_at(place, refusal, Access::Read, at))?;
                 for (i, word) in words.into_iter().enumerate() {
-                    let pair = crate::gpu::pair(word);
+                    let pair = crate::gpu::unpack_f16(word);
                     values[8 * c + 2 * i..][..2].copy_from_slice(&pair);
                 }
             }

@@ -8,6 +8,7 @@ mod cluster;
 mod global;
 mod grid;
 mod kernel;
+mod launch;
 mod maths;
 mod mbarrier;
 mod scratch;
@@ -27,13 +28,17 @@ pub use grid::{
     barrier, barrier_or, block_x, block_y, block_z, thread_x, thread_y, threads_x, threads_y,
 };
 pub(crate) use kernel::kernel;
+pub use launch::{launch_dependents, wait_for_prerequisites};
 pub use maths::{div, exp, exp2, fma, max, reciprocal, rsqrt};
 pub use mbarrier::{Mbarrier, publish_barriers};
 pub use scratch::{GridBarrier, Scratch, fence_device};
 pub use shared::Shared;
 #[allow(unused_imports)] // not every variant has a shared array
 pub(crate) use shared::shared;
-pub use tensor::{cut_tf32, cut_tf32_by, mma_f16, mma_tf32, split_f16, split_tf32, tf32_mask};
+pub use tensor::{
+    cut_tf32, cut_tf32_by, max_magnitudes, mma_f16, mma_tf32, split_f16, split_tf32, tf32_mask,
+    unpack_f16,
+};
 pub use warp::{
     broadcast, shuffle, shuffle_down, shuffle_u32, shuffle_xor, shuffle_xor_u32, uniform,
     warp_barrier,

@@ -3,18 +3,25 @@
 //! left out, `l l'`, is below `2^-22` of it.
 //!
 //! **Domain.** The sum represents x within a relative error of `2^-22` or an absolute one of `2^-33`, whichever
-//! is more. A [`Largest`] follows the largest magnitude of a segment: elements of a row of A, or of a column of B,
-//! that are split together. In the domain all of it is zero, or the largest is from `2^-10` to `2^7`. So no half overflows, none vanishes that counts, and each element is represented within `2^-22` of the largest
-//! of its segment: what FP32 itself gives, by norm. A tile that meets a segment outside of the domain, infinities and NaN
-//! included, computes its outputs from the FP32 values instead ([`full_range`](crate::parts::full_range)).
+//! is more. A segment is elements of a row of A, or of a column of B, that are split together; [`Largest`] or [`Segment`]
+//! follows their largest magnitude. In the domain all of it is zero, or the largest is from `2^-10` to `2^7`. So no half
+//! overflows, none vanishes that counts, and each element is represented within `2^-22` of the largest of its segment:
+//! what FP32 itself gives, by norm. A tile that meets a segment outside of the domain, infinities and NaN included,
+//! computes its outputs from the FP32 values instead ([`full_range`](crate::parts::full_range)).
 
-use crate::gpu::{F32x4, In, max, shuffle_xor, split_f16};
+use crate::gpu::{
+    F32x4, In, max, max_magnitudes, shuffle_xor, shuffle_xor_u32, split_f16, unpack_f16,
+};
 use core::array::from_fn;
 
 /// Factor of each value before it is split: it lifts low halves out of what binary16 cannot represent.
 const SCALE: f32 = 256.0;
 /// What undoes it in a product.
 pub const UNSCALE: f32 = 1.0 / (SCALE * SCALE);
+
+/// `2^-10` and `2^7`, times [`SCALE`].
+const LEAST: f32 = SCALE / 1024.0;
+const MOST: f32 = SCALE * 128.0;
 
 /// The largest magnitude of a segment, times [`SCALE`].
 #[derive(Clone, Copy)]
@@ -27,9 +34,6 @@ impl Largest {
     /// Whether the segment lies in the domain; a NaN does not.
     #[inline(always)]
     pub fn fits(self) -> bool {
-        /// `2^-10` and `2^7`.
-        const LEAST: f32 = SCALE / 1024.0;
-        const MOST: f32 = SCALE * 128.0;
         self.0 == 0.0 || (self.0 >= LEAST && self.0 <= MOST)
     }
 
@@ -45,6 +49,47 @@ impl Largest {
         let (first, second) = (first * SCALE, second * SCALE);
         self.0 = max(self.0, max(first.abs(), second.abs()));
         split_f16(first, second)
+    }
+}
+
+/// The largest magnitudes of the first and of the second high halves of a segment whose elements are at hand until all are
+/// split: it takes one instruction a pair, where [`Largest`] takes two. A half that is zero does not tell whether its
+/// element is, so that the elements are looked at where all are.
+#[derive(Clone, Copy)]
+pub struct Segment(u32);
+
+impl Segment {
+    /// Of no element.
+    pub const EMPTY: Self = Self(0);
+
+    /// Whether the segment lies in the domain, as far as its high halves tell it, of which `elements` are some, or all that
+    /// this lane has; a NaN does not.
+    #[inline(always)]
+    pub fn fits<const N: usize>(self, elements: [f32; N]) -> bool {
+        let [first, second] = unpack_f16(self.0);
+        let largest = max(first, second);
+        if largest == 0.0 {
+            let any = elements
+                .map(f32::to_bits)
+                .into_iter()
+                .fold(0, |any, bits| any | bits);
+            return any << 1 == 0;
+        }
+        largest >= LEAST && largest <= MOST
+    }
+
+    /// This segment with what the lane has of it whose number differs in the bits of `lanes`.
+    #[inline(always)]
+    pub fn with_lane(self, lanes: u32) -> Self {
+        Self(max_magnitudes(self.0, shuffle_xor_u32(self.0, lanes)))
+    }
+
+    /// Halves of two elements of the segment, which it counts: `(high, low)`.
+    #[inline(always)]
+    pub fn split(&mut self, first: f32, second: f32) -> (u32, u32) {
+        let (high, low) = split_f16(first * SCALE, second * SCALE);
+        self.0 = max_magnitudes(self.0, high);
+        (high, low)
     }
 }
 

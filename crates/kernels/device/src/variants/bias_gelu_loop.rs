@@ -7,7 +7,7 @@
 //! - **Memory**: as its parent; both reads of x are in flight before the loop.
 //! - **Dims**: width 768, rows a multiple of 8.
 //! - **Effect**: writes take most of a copy's time and start half as much arithmetic earlier, so that it hides behind
-//!   them; half the code to fetch. Kernel time falls to that of `copy_whole`.
+//!   them; half the code to fetch. Kernel time comes near that of `copy_whole`.
 
 use crate::gpu::{F32x4, In, Out, block_x, kernel, thread_x, thread_y};
 use crate::parts::gelu::gelu;

@@ -1,20 +1,22 @@
 //! `C[i,j] = sum_k A[i,k] B[k,j]` on Hopper's tensor cores, in two launches, with all of K in a block.
 //!
 //! - **Parent**: `matmul_two_pass`. There two blocks had a tile of C and sent each other sums, and stored pairs of outputs. Here a
-//!   block has half a tile and all of K, two warpgroups take its stages in turn, and quads of outputs are stored.
+//!   block has half a tile and all of K, two warpgroups take its stages in turn, and quads of outputs are stored. The
+//!   second launch begins while the first runs, and waits for its end once its barriers are ready.
 //! - **Ownership**: the first launch as the parent's. In the second a block owns 64 x 128 of C; warpgroup w multiplies the
 //!   stages 2i + w, and in the end owns the columns from 64 w on; one more warp starts the copies.
 //! - **Memory**: eight stages of 32 steps along K, 24576 bytes each, with a barrier each for full and for empty; 32768 bytes
 //!   more for the sums of the other warpgroup. Scratch memory as the parent.
 //! - **Dims**: m and n multiples of 128, k of 64.
-//! - **Accuracy**: as the parent, with every second part of all of K in a sum in place of half of K.
+//! - **Accuracy**: as the parent, with every second part of all of K in a sum in place of half of K. Tensor cores truncate
+//!   what they add to a sum, so that its error grows with k.
 //! - **Effect**: no cluster to set up, no sums between multiprocessors and fewer stores, for half as much again to copy: kernel
-//!   time falls by a twentieth.
+//!   time falls by a twentieth, and what lies between the launches by most of it.
 
 use crate::gpu::{
     Accumulators, Columns, F32x4, In, Mbarrier, Out, Scratch, Shared, barrier, block_x, block_y,
-    block_z, each, fence_async_global, kernel, publish_barriers, shared, shuffle_xor, thread_x,
-    uniform, unrolled, warp_barrier,
+    block_z, each, fence_async_global, kernel, launch_dependents, publish_barriers, shared,
+    shuffle_xor, thread_x, uniform, unrolled, wait_for_prerequisites, warp_barrier,
 };
 use crate::parts::f16x3::UNSCALE;
 use crate::parts::full_range::matmul_tile;
@@ -127,19 +129,15 @@ fn multiply(words: Shared<u32, WORDS>, steps: u32, part: u32) -> [f32; 64] {
     low.0
 }
 
-shared! {
-    /// Half a part, as it is split.
-    fn split_words() -> Shared<u32, 2048>, aligned 128;
-}
-
 kernel! {
-    /// Splits A and B. Grid (k/16, m/128 or n/128, 2), block 128; arguments as for the launch after it.
+    /// Splits A and B. Grid (k/32, m/128 or n/128, 2), block 256; arguments as for the launch after it.
     pub fn matmul_narrow_first(
         a: In<f32>, b: In<f32>, _out: Out<f32>, m: u32, n: u32, k: u32, scratch: Scratch,
     ) {
+        launch_dependents();
         let panels = if block_z() == 0 { m / PANEL } else { n / PANEL };
         if block_y() < panels {
-            split_part(split_words(), Halves::new(scratch, m, n, k), a, b, n, k);
+            split_part(Halves::new(scratch, m, n, k), a, b, n, k);
         }
     }
 }
@@ -169,6 +167,7 @@ kernel! {
             }
             words.set(OUTSIDE, 0);
             publish_barriers();
+            wait_for_prerequisites();
             fence_async_global();
             for stage in 0..STAGES {
                 if stage < steps {
@@ -194,7 +193,7 @@ kernel! {
             }
             warp_barrier();
             let outside =
-                halves.half_outside(first_a, half, lane) | halves.any_outside(first_b, lane);
+                halves.any_outside(first_a, lane) | halves.any_outside(first_b, lane);
             if outside & (lane == 0) {
                 words.set(OUTSIDE, 1);
             }

@@ -3,7 +3,7 @@
 //! - **Parent**: `matmul_local`. There the blocks that multiply split first, so few threads that memory waits for them,
 //!   and wait for each other's flags. Here a launch before, wide enough for memory, splits each element once
 //!   ([`halves`](crate::parts::halves)); the end of a launch is the barrier.
-//! - **Ownership**: in the first launch, a thread an eight of a part at a time. In the second a cluster of two blocks owns a
+//! - **Ownership**: in the first launch a block owns a part, a thread 16 elements of it. In the second a cluster of two blocks owns a
 //!   tile of 128 x 128 of C, each block half of K; in a block, two warpgroups own 64 rows each, and one more warp starts
 //!   the copies. In the end block r of a tile owns the columns from 64 r on.
 //! - **Memory**: six stages of 32 steps along K, 32768 bytes each, with a barrier each for full and for empty; 32768 bytes
@@ -134,19 +134,14 @@ fn multiply(words: Shared<u32, WORDS>, steps: u32, part: u32) -> [f32; 64] {
     low.0
 }
 
-shared! {
-    /// Half a part, as it is split.
-    fn split_words() -> Shared<u32, 2048>, aligned 128;
-}
-
 kernel! {
-    /// Splits A and B. Grid (k/16, m/128 or n/128, 2), block 128; arguments as for the launch after it.
+    /// Splits A and B. Grid (k/32, m/128 or n/128, 2), block 256; arguments as for the launch after it.
     pub fn matmul_two_pass_first(
         a: In<f32>, b: In<f32>, _out: Out<f32>, m: u32, n: u32, k: u32, scratch: Scratch,
     ) {
         let panels = if block_z() == 0 { m / PANEL } else { n / PANEL };
         if block_y() < panels {
-            split_part(split_words(), Halves::new(scratch, m, n, k), a, b, n, k);
+            split_part(Halves::new(scratch, m, n, k), a, b, n, k);
         }
     }
 }

@@ -46,6 +46,26 @@ impl Scratch {
         value
     }
 
+    /// Writes the words `2 * pair` and `2 * pair + 1`, in one 64-bit access.
+    #[inline(always)]
+    pub fn set2(self, pair: u32, [x, y]: [u32; 2]) {
+        // SAFETY: as for `get`; every pair is aligned to 8 bytes.
+        unsafe {
+            asm!("st.global.v2.u32 [{}], {{{}, {}}};", in(reg64) self.word(2 * pair), in(reg32) x, in(reg32) y,
+                options(nostack));
+        }
+    }
+
+    /// Writes the words `4 * quad .. 4 * quad + 4`, in one 128-bit access.
+    #[inline(always)]
+    pub fn set4(self, quad: u32, [x, y, z, w]: [u32; 4]) {
+        // SAFETY: as for `get`; every quad is aligned to 16 bytes.
+        unsafe {
+            asm!("st.global.v4.u32 [{}], {{{}, {}, {}, {}}};", in(reg64) self.quad(quad),
+                in(reg32) x, in(reg32) y, in(reg32) z, in(reg32) w, options(nostack));
+        }
+    }
+
     /// Writes `value` at `word`, in threads for which `writes` holds.
     #[inline(always)]
     pub fn set_if(self, writes: bool, word: u32, value: u32) {

@@ -36,6 +36,40 @@ pub fn split_f16(first: f32, second: f32) -> (u32, u32) {
     (high, low)
 }
 
+/// The larger magnitude, in each place of two pairs; NaN where either is (`max.NaN.f16x2`).
+#[inline(always)]
+pub fn max_magnitudes(x: u32, y: u32) -> u32 {
+    let z;
+    // SAFETY: registers only.
+    unsafe {
+        asm!("{{",
+            ".reg .b32 m, n;",
+            "abs.f16x2 m, {x};",
+            "abs.f16x2 n, {y};",
+            "max.NaN.f16x2 {z}, m, n;",
+            "}}",
+            x = in(reg32) x, y = in(reg32) y, z = out(reg32) z, options(pure, nomem, nostack));
+    }
+    z
+}
+
+/// Both values of a pair.
+#[inline(always)]
+pub fn unpack_f16(pair: u32) -> [f32; 2] {
+    let (x, y);
+    // SAFETY: registers only.
+    unsafe {
+        asm!("{{",
+            ".reg .b16 h0, h1;",
+            "mov.b32 {{h0, h1}}, {pair};",
+            "cvt.f32.f16 {x}, h0;",
+            "cvt.f32.f16 {y}, h1;",
+            "}}",
+            pair = in(reg32) pair, x = out(reg32) x, y = out(reg32) y, options(pure, nomem, nostack));
+    }
+    [x, y]
+}
+
 /// `d += a b` for a (16,16), b (16,8) and d (16,8) spread over a warp (`mma.sync.m16n8k16`). Pairs of a: row g,
 /// columns 2t and 2t+1; row g+8, the same columns; row g, columns 2t+8 and 2t+9; row g+8, those. Pairs of b:
 /// column g, rows 2t and 2t+1; rows 2t+8 and 2t+9. d: row g, columns 2t and 2t+1; row g+8, the same.
