@@ -23,8 +23,8 @@ pub struct Target {
     pub config: Option<String>,
     /// Where the run's compilers kept what they made.
     pub compiled: Option<PathBuf>,
-    /// File whose lock captures share that start side by side: together while they prepare, each alone from warm-up to the
-    /// range's end.
+    /// File whose lock captures share that start side by side: together while they prepare and end, each alone from warm-up to
+    /// its last call.
     pub lock: Option<PathBuf>,
     /// Directory of inputs, `<inputs>/<operation>/<file>`.
     pub inputs: PathBuf,
@@ -105,17 +105,17 @@ fn rust(
     target: &Target,
 ) -> anyhow::Result<()> {
     let lock = target.lock.as_deref();
-    let preparing = lock.map(|path| turn(path, File::lock_shared)).transpose()?;
-    // Declared before what is to be gone when the next is measured.
-    let _measuring;
+    let turn = |of: fn(&File) -> std::io::Result<()>| lock.map(|path| turn(path, of)).transpose();
+    // Declared before what is to be gone when the next is measured, also after an error.
+    let mut held = turn(File::lock_shared)?;
     let gpu = Gpu::open()?;
     let prepare = || Call::prepare(&gpu, variant, inputs);
     let mut calls = vec![prepare()?];
     if target.pairs {
         calls.push(prepare()?);
     }
-    drop(preparing);
-    _measuring = lock.map(|path| turn(path, File::lock)).transpose()?;
+    drop(held.take());
+    held = turn(File::lock)?;
     let which = |iteration| if target.pairs { handle(iteration) } else { 0 };
     for iteration in 0..target.warmup {
         calls[which(iteration)].launch()?;
@@ -130,12 +130,16 @@ fn rust(
         launched?;
     }
     gpu.synchronize()?;
+    // The calls are over, and the next need not wait for the profiler.
+    drop(held.take());
     gpu.profiler_stop()?;
+    held = turn(File::lock_shared)?;
     let kernel = calls[0].variant().id;
     mage_workspace::outln!(
         "{}",
         answer(kernel, target.variant.as_deref(), &gpu.uuid()?)
     );
+    drop((calls, gpu, held));
     Ok(())
 }
 

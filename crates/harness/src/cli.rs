@@ -182,7 +182,7 @@ struct CaptureArguments {
     /// Where the run's compilers kept what they made.
     #[arg(long)]
     compiled: Option<PathBuf>,
-    /// File whose lock is shared while the capture prepares, and held alone from warm-up to range's end.
+    /// File whose lock is shared while the capture prepares and ends, and held alone from warm-up to its last call.
     #[arg(long)]
     lock: Option<PathBuf>,
     /// Directory of inputs.

@@ -65,8 +65,8 @@ pub struct Options {
     pub allowed_outside: Vec<String>,
     /// Whether a report without any NVTX data is accepted.
     pub without_ranges: bool,
-    /// How many captures may be under way at once. They start, prepare and are exported side by side; from its warm-up to
-    /// the end of its range a target has the GPU to itself.
+    /// How many captures may be under way at once. They start, prepare, end and are exported side by side; from its
+    /// warm-up to its last call a target has the GPU to itself.
     pub jobs: usize,
     /// Whether to go on with what an interrupted run of the same options left.
     pub resume: bool,

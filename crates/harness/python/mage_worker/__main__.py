@@ -25,6 +25,7 @@ def main() -> int:
         return serve(stdio.claim_stdin(), replies)
     environment.require_packages()
     implementations.module(arguments.implementation).imports()
+    turn = Turn(arguments.lock)
     session = capture(
         cuda_session,
         arguments.operation,
@@ -34,13 +35,14 @@ def main() -> int:
         arguments.iterations,
         arguments.warmup,
         arguments.config,
-        Turn(arguments.lock),
+        turn,
     )
     answer: dict[str, Any] = {"gpu_uuid": session.device.uuid()}
     if arguments.config is not None:
         answer["config"] = arguments.config
     replies.write(json.dumps(answer).encode() + b"\n")
     replies.flush()
+    turn.end()
     return 0
 
 
@@ -58,7 +60,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--warmup", required=True, type=at_least(0), help="calls before the range opens")
     one.add_argument("--config", type=config, help="what the run chose, as JSON, for those that choose")
     one.add_argument(
-        "--lock", type=Path, help="file whose lock is shared while this prepares, held alone from warm-up to range's end"
+        "--lock", type=Path, help="file whose lock is shared while this prepares and ends, held alone from warm-up to last call"
     )
     return top
 

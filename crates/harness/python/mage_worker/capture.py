@@ -23,7 +23,7 @@ def capture(
     config: dict[str, Any] | None = None,
     turn: Turn | None = None,
 ) -> "Session":
-    """Prepares in a shared turn; in one of its own warms up and makes `iterations` calls inside the range.
+    """Prepares in a shared turn; in one of its own warms up, opens the range and makes `iterations` calls in it.
 
     Returns the session.
 
@@ -51,5 +51,6 @@ def capture(
             call()
             device.range_pop()
         device.synchronize()
-        device.profiler_stop()
+    # Outside the turn: the calls are over, and the next need not wait for the profiler.
+    device.profiler_stop()
     return session

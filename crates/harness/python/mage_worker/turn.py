@@ -1,6 +1,7 @@
-"""Captures that start side by side: they prepare together, and each has the GPU to itself while it is measured."""
+"""Captures that start side by side: they prepare and end together, and each has the GPU to itself while it is measured."""
 
 import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,6 +24,13 @@ class Turn:
         """Waits until nothing is prepared or measured; nothing else is meanwhile."""
         with self._held(fcntl.LOCK_EX):
             yield
+
+    def end(self) -> None:
+        """Waits until nothing is measured; from then on nothing is until this process has ended."""
+        if self._lock is not None:
+            # No object owns it, so that it is closed with the process, after all that the process still does.
+            descriptor = os.open(self._lock, os.O_RDWR | os.O_CREAT)
+            fcntl.flock(descriptor, fcntl.LOCK_SH)
 
     @contextmanager
     def _held(self, how: int) -> Iterator[None]:
