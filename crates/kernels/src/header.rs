@@ -19,6 +19,31 @@ pub fn source(variant: &Variant) -> PathBuf {
     Path::new("crates/kernels/device/src/variants").join(format!("{}.rs", variant.id))
 }
 
+/// The text of a variant's source, of the parts that it uses, and of those that they use.
+#[cfg(test)]
+pub(crate) fn with_parts(variant: &Variant) -> String {
+    let device = Path::new(env!("CARGO_MANIFEST_DIR")).join("device/src");
+    let mut files = vec![format!("variants/{}.rs", variant.id)];
+    let mut all = String::new();
+    let mut next = 0;
+    while let Some(file) = files.get(next) {
+        let text = std::fs::read_to_string(device.join(file)).expect("a file of the crate");
+        for path in text.split("\nuse crate::parts::").skip(1) {
+            let part: String = path
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || *c == '_')
+                .collect();
+            let file = format!("parts/{part}.rs");
+            if !files.contains(&file) {
+                files.push(file);
+            }
+        }
+        all += &text;
+        next += 1;
+    }
+    all
+}
+
 /// Reads the header of a variant's source below `root`.
 ///
 /// # Errors

@@ -40,25 +40,17 @@ mod tests {
     use super::*;
     use crate::header;
     use crate::variants::{Status, VARIANTS};
-    use std::path::Path;
 
     /// The words hold for kernels that split with the parts that they speak of, and for no others.
     #[test]
     fn the_instructions_are_those_of_the_source() {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let mut split = 0;
         for variant in VARIANTS.iter().filter(|v| v.status != Status::Twin) {
-            let source = std::fs::read_to_string(root.join(header::source(variant))).unwrap();
-            let uses = |text: &str, what: &str| text.contains(&format!("crate::parts::{what}::"));
-            let halves = ["tiles", "panels"].into_iter().filter(|part| {
-                let path = root.join(format!("crates/kernels/device/src/parts/{part}.rs"));
-                uses(&source, part) && uses(&std::fs::read_to_string(path).unwrap(), "f16x3")
-            });
+            let source = header::with_parts(variant);
+            let halves = source.contains("\nuse crate::parts::f16x3::");
             let of_source = match source.contains("mma_tf32") {
                 true => Some(Products::Tf32),
-                false => {
-                    (uses(&source, "f16x3") || halves.count() > 0).then_some(Products::Binary16)
-                }
+                false => halves.then_some(Products::Binary16),
             };
             assert_eq!(of(variant.id), of_source, "{}", variant.id);
             split += usize::from(of_source.is_some());

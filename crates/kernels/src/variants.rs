@@ -123,9 +123,6 @@ pub struct First {
     pub resident_blocks: u32,
     /// As [`Variant::static_shared_bytes`].
     pub static_shared_bytes: u32,
-    /// Whether the launch after it may begin while it runs (programmatic dependent launch): that one's kernel waits for
-    /// its end where it needs it.
-    pub overlaps: bool,
     /// Blocks for dims of the operation.
     grid: fn(&[u32]) -> [u32; 3],
 }
@@ -183,11 +180,6 @@ impl Variant {
             block: first.block,
             dynamic_shared_bytes: 0,
         })
-    }
-
-    /// Whether its own launch may begin while the one before it runs.
-    pub fn overlaps(&self) -> bool {
-        self.first.as_ref().is_some_and(|first| first.overlaps)
     }
 
     /// The launch for `dims`, which must be ones that the variant [`takes`](Self::takes).
@@ -495,7 +487,6 @@ pub static VARIANTS: &[Variant] = &[
             block: [256, 1, 1],
             resident_blocks: 0,
             static_shared_bytes: 0,
-            overlaps: false,
             grid: |dims| [dims[2] / 32, dims[0].max(dims[1]) / 128, 2],
         }),
         summary: "A launch splits A and B, the next multiplies: 128 x 128 a cluster, each block half of K.",
@@ -522,12 +513,31 @@ pub static VARIANTS: &[Variant] = &[
             block: [256, 1, 1],
             resident_blocks: 0,
             static_shared_bytes: 0,
-            overlaps: true,
             grid: |dims| [dims[2] / 32, dims[0].max(dims[1]) / 128, 2],
         }),
         summary: "64 x 128 and all of K a block: no cluster, no sums between blocks; quads of outputs are stored.",
         grid: |dims| [dims[1] / 128, dims[0] / 64, 1],
         limits: &[multiple(0, 128), multiple(1, 128), multiple(2, 64)],
+    },
+    Variant {
+        id: "matmul_rounds",
+        operation: Operation::Matmul,
+        parent: Some("matmul_narrow"),
+        introduced: "limit-001",
+        status: Status::Open,
+        block: [384, 1, 1],
+        resident_blocks: 0,
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 8 * 24_576 + 32_768 + 176,
+        cluster: 1,
+        target: Target::Sm90a,
+        boxes: None,
+        scratch_bytes: Some(split_rounds),
+        blocks_wait: true,
+        first: None,
+        summary: "One launch: its blocks split A and B in rounds, and multiply from the first on.",
+        grid: |dims| [dims[1] / 128, dims[0] / 64, 1],
+        limits: &[tiles(0, 128, 1024), tiles(1, 128, 1024), multiple(2, 64)],
     },
     Variant {
         id: "bias_gelu",
@@ -1818,11 +1828,21 @@ fn split_panels(down: u32, across: u32, k: u32) -> usize {
     (tiles * (128 * 64 + 1) + (2 * down * across) as usize) * 4
 }
 
-/// Bytes of scratch memory for A and B as binary16 halves in parts of 128 rows or columns by 32 steps of K, with two words
-/// a part.
+/// Bytes of scratch memory for A and B as binary16 halves in parts of 128 rows or columns by 32 steps of K, with a word a
+/// part.
 fn split_halves(dims: &[u32]) -> usize {
     let parts = (dims[0] + dims[1]) as usize / 128 * (dims[2] as usize / 32);
     parts * (128 * 32 + 1) * 4
+}
+
+/// Scratch memory for the halves of all elements of A and B, words for the rounds of each half panel of A and panel of B, and
+/// one for each of their products.
+fn split_rounds(dims: &[u32]) -> usize {
+    let [m, n, k] = [0, 1, 2].map(|dim| dims[dim] as usize);
+    let (rows, columns, parts) = (m / 64, n / 128, k / 32);
+    let rounds = parts.div_ceil(columns).max((2 * parts).div_ceil(rows));
+    let halves = (m + n) * k;
+    (halves + (rows + columns) * rounds + rows * columns) * 4
 }
 
 /// Blocks of 256 threads for so many outputs, fewer than 2^31.
@@ -1871,8 +1891,6 @@ pub fn dispatch(
 mod tests {
     use super::*;
     use mage_evidence::kernel::{FIRST, is_of};
-    use std::collections::BTreeSet;
-    use std::path::Path;
 
     #[test]
     fn ids_are_unique_and_parents_come_first() {
@@ -1922,7 +1940,7 @@ mod tests {
     fn launches_have_the_published_shapes() {
         /// Variant, dims, grid, block.
         type Case = (&'static str, &'static [u32], [u32; 3], [u32; 3]);
-        let cases: [Case; 74] = [
+        let cases: [Case; 75] = [
             (
                 "tiled_matmul",
                 &[1024, 1024, 1024],
@@ -1995,6 +2013,12 @@ mod tests {
                 &[1024, 1024, 1024],
                 [8, 16, 1],
                 [288, 1, 1],
+            ),
+            (
+                "matmul_rounds",
+                &[1024, 1024, 1024],
+                [8, 16, 1],
+                [384, 1, 1],
             ),
             ("bias_gelu", &[4096, 768], [12_288, 1, 1], [256, 1, 1]),
             ("bias_gelu_quad", &[4096, 768], [3072, 1, 1], [256, 1, 1]),
@@ -2163,6 +2187,13 @@ mod tests {
         assert_eq!(bytes("matmul_local"), Some((8 << 20) + (256 + 128) * 4));
         let (parts, part) = (2 * 8 * 32, 128 * 128);
         assert_eq!(bytes("matmul_narrow"), Some(parts * (part + 4)));
+        let words = (16 + 8) * 4 + 16 * 8;
+        assert_eq!(bytes("matmul_rounds"), Some((8 << 20) + words * 4));
+        let uneven = find("matmul_rounds")
+            .unwrap()
+            .scratch_bytes(&[128, 256, 192]);
+        // Six parts in three rounds of two blocks a row; twelve halves in six rounds of two blocks a column.
+        assert_eq!(uneven, Some((384 * 192 + (2 + 2) * 6 + 2 * 2) * 4));
         assert_eq!(bytes("tiled_matmul"), None);
     }
 
@@ -2181,28 +2212,13 @@ mod tests {
         }
     }
 
-    /// The text of a variant's source and of the parts that it uses, below `device/src`.
-    fn source(variant: &Variant) -> String {
-        let device = Path::new(env!("CARGO_MANIFEST_DIR")).join("device/src");
-        let read = |file: String| std::fs::read_to_string(device.join(file)).unwrap();
-        let own = read(format!("variants/{}.rs", variant.id));
-        let used: BTreeSet<&str> = own
-            .split("\nuse crate::parts::")
-            .skip(1)
-            .map(|path| path.split(':').next().unwrap())
-            .collect();
-        let parts = used
-            .into_iter()
-            .map(|part| read(format!("parts/{part}.rs")));
-        parts.fold(own.clone(), |text, part| text + &part)
-    }
-
     #[test]
     fn blocks_wait_where_the_source_reads_what_other_blocks_of_the_launch_wrote() {
-        // The two ways that `Scratch` of the device's `gpu` names.
-        let waits = |text: &str| text.contains("GridBarrier") || text.contains(".acquire(");
+        // The ways that the device's `gpu` has.
+        let ways = ["GridBarrier", "Meeting", ".acquire("];
+        let waits = |text: &str| ways.iter().any(|way| text.contains(way));
         for variant in VARIANTS {
-            let found = waits(&source(variant));
+            let found = waits(&crate::header::with_parts(variant));
             assert_eq!(variant.blocks_wait, found, "{}", variant.id);
             assert!(
                 variant.scratch_bytes.is_some() || !variant.blocks_wait,
@@ -2211,27 +2227,6 @@ mod tests {
             );
         }
         assert!(VARIANTS.iter().any(|variant| variant.blocks_wait));
-    }
-
-    #[test]
-    fn a_launch_that_overlaps_waits_for_the_one_before() {
-        for variant in VARIANTS {
-            let text = source(variant);
-            for (call, of) in [
-                ("launch_dependents()", "lets it begin"),
-                ("wait_for_prerequisites()", "waits"),
-            ] {
-                assert_eq!(
-                    variant.overlaps(),
-                    text.contains(call),
-                    "{} {of}",
-                    variant.id
-                );
-            }
-            // The instructions are of compute capability 9.0.
-            assert!(variant.target == Target::Sm90a || !variant.overlaps());
-        }
-        assert!(VARIANTS.iter().any(Variant::overlaps));
     }
 
     #[test]

@@ -48,6 +48,7 @@ macro_rules! kernels {
 const DEVICE_ONLY: &[(&str, &str)] = &[
     ("matmul_local", FLAGS),
     ("matmul_presplit", GRID),
+    ("matmul_rounds", FLAGS),
     ("multiply_ring", NOTHING),
 ];
 
@@ -163,10 +164,6 @@ pub fn execute_on(
             .shared(before.dynamic_shared_bytes)
             .then(kernel, shape.grid, shape.block),
         _ => Launch::new(kernel, shape.grid, shape.block),
-    };
-    let launch = match variant.overlaps() {
-        true => launch.overlapping(),
-        false => launch,
     };
     let mut launch = launch
         .shared(shape.dynamic_shared_bytes)

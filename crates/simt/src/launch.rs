@@ -36,8 +36,6 @@ pub(crate) struct Step {
     pub(crate) shared_bytes: u32,
     /// Blocks of a cluster.
     pub(crate) cluster: u32,
-    /// Whether it may begin before the launch before it has ended.
-    pub(crate) overlaps: bool,
 }
 
 /// An argument.
@@ -83,14 +81,6 @@ impl Launch {
     pub fn then(mut self, kernel: Kernel, grid: [u32; 3], block: [u32; 3]) -> Self {
         self.before.push(self.last);
         self.last = Step::new(kernel, grid, block);
-        self
-    }
-
-    /// Lets it begin before the launch before it has ended, whose end the kernel waits for by itself. Here one still runs
-    /// after the other; what does not wait is a fault.
-    #[must_use]
-    pub fn overlapping(mut self) -> Self {
-        self.last.overlaps = true;
         self
     }
 
@@ -268,7 +258,6 @@ impl Step {
             block,
             shared_bytes: 0,
             cluster: 1,
-            overlaps: false,
         }
     }
 

@@ -23,7 +23,6 @@ use crate::memory::clock::Clock;
 use crate::memory::global::Writer;
 use crate::memory::mbarrier::Mbarriers;
 use crate::memory::shared::{self, Declaration, SharedMemory, Visit};
-use crate::memory::stamp::Stamp;
 use crate::run::Job;
 use crate::source::Source;
 use std::cell::Cell;
@@ -51,8 +50,6 @@ pub(crate) struct Worker {
     /// What each lane published of the mbarriers that it prepared.
     published: HashMap<u16, Clock>,
     bulk: bulk::Stores,
-    /// When lanes waited for the launch before.
-    waits: Vec<Stamp>,
     groups: groups::Groups,
     /// Linear index in the grid of the first of the blocks that run together.
     first_block: u32,
@@ -113,7 +110,6 @@ impl Worker {
             mbarriers: Mbarriers::default(),
             published: HashMap::new(),
             bulk: bulk::Stores::default(),
-            waits: Vec::new(),
             groups: groups::Groups::default(),
             fragments: Box::new([Fragment::default(); LANES]),
             job,
@@ -131,7 +127,6 @@ impl Worker {
         self.mbarriers.begin();
         self.published.clear();
         self.bulk.begin();
-        self.waits.clear();
         self.groups.begin();
         self.cluster
             .begin(self.job.step.cluster, self.job.threads());

@@ -114,7 +114,7 @@ fn the_second_launch_alone_reads_what_nothing_wrote() {
     let launch = launch.scratch("scratch", variant.scratch_bytes(&dims).unwrap() / 4);
     let error = launch.run(NonZero::<usize>::MIN).unwrap_err().to_string();
     let expected = "uninitialised: read of scratch[0], which nothing wrote, by thread (256, 0, 0) of block (0, 0, 0) \
-                    at crates/kernels/device/src/variants/matmul_narrow.rs:";
+                    at crates/kernels/device/src/parts/turns.rs:";
     assert!(error.starts_with(expected), "{error}");
 }
 

@@ -5,19 +5,10 @@ use super::module::Module;
 use super::{Flush, Gpu, LaunchError, Timer, failed};
 use crate::inputs::{Data, Inputs};
 use crate::variants::{self, Launch, Variant};
-use cudarc::driver::{CudaSlice, DevicePtr, sys};
+use cudarc::driver::{CudaSlice, DevicePtr, result};
 use mage_evidence::hash::sha256_hex;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-
-/// Lets a launch begin before the one before it in the stream has ended (programmatic dependent launch).
-const OVERLAPS: sys::CUlaunchAttribute = sys::CUlaunchAttribute {
-    id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
-    pad: [0; 4],
-    value: sys::CUlaunchAttributeValue {
-        programmaticStreamSerializationAllowed: 1,
-    },
-};
 
 /// A kernel variant bound to resident inputs and a reused output.
 pub struct Call {
@@ -129,40 +120,24 @@ impl Call {
             *pointer = std::ptr::from_mut(slot).cast();
         }
         let pointers = &mut pointers[..self.arguments.len()];
-        let first = self.module.first().zip(self.first);
-        let first = first.map(|(function, launch)| (function, launch, false));
-        let own = (self.module.function(), self.launch, self.variant.overlaps());
-        for (function, launch, overlaps) in first.into_iter().chain([own]) {
-            let mut attributes = [OVERLAPS];
-            let config = sys::CUlaunchConfig {
-                gridDimX: launch.grid[0],
-                gridDimY: launch.grid[1],
-                gridDimZ: launch.grid[2],
-                blockDimX: launch.block[0],
-                blockDimY: launch.block[1],
-                blockDimZ: launch.block[2],
-                sharedMemBytes: launch.dynamic_shared_bytes,
-                hStream: self.gpu.stream.cu_stream(),
-                attrs: attributes.as_mut_ptr(),
-                numAttrs: overlaps.into(),
-            };
+        let own = (self.module.function(), self.launch);
+        for (function, launch) in self.module.first().zip(self.first).into_iter().chain([own]) {
             // SAFETY: the function is loaded as long as `self.module` lives; the argument slots hold, in the
             // kernel's order, device addresses of buffers that `self` owns with the lengths that the dims
             // give, then the dims, then the tensor maps and the scratch memory that the variant has; its table entry
-            // gave the launch shape for these dims. A launch that begins before the one before it has ended waits for
-            // that by itself: a test holds the table to the source.
+            // gave the launch shape for these dims.
             #[allow(unsafe_code)]
             let launched = unsafe {
-                sys::cuLaunchKernelEx(
-                    &config,
+                result::launch_kernel(
                     function,
-                    pointers.as_mut_ptr(),
-                    std::ptr::null_mut(),
+                    launch.grid.into(),
+                    launch.block.into(),
+                    launch.dynamic_shared_bytes,
+                    self.gpu.stream.cu_stream(),
+                    pointers,
                 )
             };
-            launched
-                .result()
-                .map_err(failed(format!("launch {}", self.variant.id)))?;
+            launched.map_err(failed(format!("launch {}", self.variant.id)))?;
         }
         Ok(())
     }

@@ -8,7 +8,6 @@ mod cluster;
 mod global;
 mod grid;
 mod kernel;
-mod launch;
 mod maths;
 mod mbarrier;
 mod scratch;
@@ -28,10 +27,9 @@ pub use grid::{
     barrier, barrier_or, block_x, block_y, block_z, thread_x, thread_y, threads_x, threads_y,
 };
 pub(crate) use kernel::kernel;
-pub use launch::{launch_dependents, wait_for_prerequisites};
 pub use maths::{div, exp, exp2, fma, max, reciprocal, rsqrt};
 pub use mbarrier::{Mbarrier, publish_barriers};
-pub use scratch::{GridBarrier, Scratch, fence_device};
+pub use scratch::{GridBarrier, Meeting, Scratch, fence_device};
 pub use shared::Shared;
 #[allow(unused_imports)] // not every variant has a shared array
 pub(crate) use shared::shared;

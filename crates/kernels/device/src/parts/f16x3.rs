@@ -54,7 +54,8 @@ impl Largest {
 
 /// The largest magnitudes of the first and of the second high halves of a segment whose elements are at hand until all are
 /// split: it takes one instruction a pair, where [`Largest`] takes two. A half that is zero does not tell whether its
-/// element is, so that the elements are looked at where all are.
+/// element is, so that the elements are looked at where all are. The domain's ends are met by the largest as it is rounded
+/// to binary16.
 #[derive(Clone, Copy)]
 pub struct Segment(u32);
 

@@ -5,4 +5,6 @@ pub mod full_range;
 pub mod gelu;
 pub mod halves;
 pub mod panels;
+pub mod rounds;
 pub mod tiles;
+pub mod turns;

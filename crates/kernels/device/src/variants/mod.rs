@@ -151,5 +151,7 @@ pub mod triangle_wide;
 pub mod matmul_local;
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_presplit"))]
 pub mod matmul_presplit;
+#[cfg(all(target_arch = "nvptx64", variant = "matmul_rounds"))]
+pub mod matmul_rounds;
 #[cfg(all(target_arch = "nvptx64", variant = "multiply_ring"))]
 pub mod multiply_ring;

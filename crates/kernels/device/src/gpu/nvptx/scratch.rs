@@ -149,3 +149,47 @@ impl GridBarrier {
         }
     }
 }
+
+/// A word of scratch memory at which each of some blocks arrives once a launch, and which tells others when all have. Its
+/// first bit, the phase, is another after every launch, so that no launch has to reset it.
+#[derive(Clone, Copy)]
+pub struct Meeting {
+    scratch: Scratch,
+    word: u32,
+}
+
+impl Meeting {
+    /// The one at word `word` of `scratch`.
+    #[inline(always)]
+    pub fn at(scratch: Scratch, word: u32) -> Self {
+        Self { scratch, word }
+    }
+
+    /// The phase: that before the launch, where this block has not arrived.
+    #[inline(always)]
+    pub fn phase(self) -> u32 {
+        self.scratch.get(self.word) >> 31
+    }
+
+    /// Arrives for block `block` of `blocks`. What the thread did and saw before a [`fence_device`] before that is visible to
+    /// those that waited.
+    #[inline(always)]
+    pub fn arrive(self, block: u32, blocks: u32) {
+        // All blocks together add 2^31.
+        let add = match block {
+            0 => (1 << 31) - (blocks - 1),
+            _ => 1,
+        };
+        // SAFETY: as for `Scratch::get`.
+        unsafe {
+            asm!("red.relaxed.gpu.global.add.u32 [{}], {};", in(reg64) self.scratch.word(self.word),
+                in(reg32) add, options(nostack));
+        }
+    }
+
+    /// Waits until all blocks have arrived, where `phase` was the phase before.
+    #[inline(always)]
+    pub fn wait(self, phase: u32) {
+        while self.scratch.acquire(self.word) >> 31 == phase {}
+    }
+}
