@@ -8,5 +8,7 @@ pub mod full_range;
 pub mod gelu;
 #[path = "../../kernels/device/src/parts/halves.rs"]
 pub mod halves;
+#[path = "../../kernels/device/src/parts/stages.rs"]
+pub mod stages;
 #[path = "../../kernels/device/src/parts/turns.rs"]
 pub mod turns;

@@ -6,5 +6,6 @@ pub mod gelu;
 pub mod halves;
 pub mod panels;
 pub mod rounds;
+pub mod stages;
 pub mod tiles;
 pub mod turns;

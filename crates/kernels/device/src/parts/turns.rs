@@ -8,6 +8,7 @@ use crate::gpu::{
 };
 use crate::parts::f16x3::UNSCALE;
 use crate::parts::halves::PART;
+use crate::parts::stages;
 use core::array::from_fn;
 
 /// Stages, an even number, each of 32 steps along K.
@@ -54,34 +55,14 @@ pub fn prepare<const N: usize>(words: Shared<u32, N>) {
 }
 
 /// A stage, and which round of the stages it is.
-#[derive(Clone, Copy)]
-struct Turn {
-    stage: u32,
-    round: u32,
-}
-
-impl Turn {
-    /// Moves `by` stages on; a round has so many times `by`.
-    fn advance(&mut self, by: u32) {
-        *self = match self.stage + by < STAGES {
-            true => Self {
-                stage: self.stage + by,
-                ..*self
-            },
-            false => Self {
-                stage: self.stage + by - STAGES,
-                round: self.round + 1,
-            },
-        };
-    }
-}
+type Turn = stages::Turn<STAGES>;
 
 /// Has copies fill the stages in their order, as one thread.
 pub struct Copies(Turn);
 
 impl Copies {
     /// From the first stage on.
-    pub const FIRST: Self = Self(Turn { stage: 0, round: 0 });
+    pub const FIRST: Self = Self(Turn::FIRST);
     /// From the first stage on, all of which were filled once.
     pub const AGAIN: Self = Self(Turn { stage: 0, round: 1 });
 
@@ -102,7 +83,7 @@ impl Copies {
         barrier.arrive_and_expect(16 * (PART_A + PART));
         words.start_load(PART_A * stage, scratch, a, PART_A, barrier);
         words.start_load(OF_B + PART * stage, scratch, b, PART, barrier);
-        self.0.advance(1);
+        self.0.advance();
     }
 }
 
@@ -142,7 +123,7 @@ pub fn multiply<const N: usize>(words: Shared<u32, N>, steps: u32, part: u32) ->
     start_products::<false, N>(words, turn, &mut high, &mut low);
     for _ in 1..steps {
         let before = turn.stage;
-        turn.advance(2);
+        turn.advance_by(2);
         start_products::<true, N>(words, turn, &mut high, &mut low);
         high.wait_shared::<1>();
         low.wait_shared::<1>();

@@ -23,6 +23,7 @@ use crate::gpu::{
 };
 use crate::parts::f16x3::UNSCALE;
 use crate::parts::full_range::matmul_tile;
+use crate::parts::stages;
 use crate::parts::tiles::{HALF, QUADS, SPLITTERS, TILE, Tiles, split_all};
 
 /// Stages.
@@ -55,29 +56,7 @@ fn empty(words: Shared<u32, WORDS>, stage: u32) -> Mbarrier {
 }
 
 /// A stage, and which round of the stages it is.
-#[derive(Clone, Copy)]
-struct Place {
-    stage: u32,
-    round: u32,
-}
-
-impl Place {
-    const FIRST: Self = Self { stage: 0, round: 0 };
-
-    /// Moves to the next stage.
-    fn advance(&mut self) {
-        *self = match self.stage + 1 < STAGES {
-            true => Self {
-                stage: self.stage + 1,
-                ..*self
-            },
-            false => Self {
-                stage: 0,
-                round: self.round + 1,
-            },
-        };
-    }
-}
+type Place = stages::Turn<STAGES>;
 
 /// Starts the copies of a stage: the tiles `a` and `b`.
 fn start(words: Shared<u32, WORDS>, scratch: Scratch, stage: u32, a: u32, b: u32) {

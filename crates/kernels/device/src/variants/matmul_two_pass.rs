@@ -22,6 +22,7 @@ use crate::gpu::{
 use crate::parts::f16x3::UNSCALE;
 use crate::parts::full_range::matmul_tile;
 use crate::parts::halves::{Halves, PANEL, PART, split_part};
+use crate::parts::stages;
 use core::array::from_fn;
 
 /// Stages.
@@ -62,29 +63,7 @@ fn there(words: Shared<u32, WORDS>, part: u32) -> Mbarrier {
 }
 
 /// A stage, and which round of the stages it is.
-#[derive(Clone, Copy)]
-struct Turn {
-    stage: u32,
-    round: u32,
-}
-
-impl Turn {
-    const FIRST: Self = Self { stage: 0, round: 0 };
-
-    /// Moves to the next stage.
-    fn advance(&mut self) {
-        *self = match self.stage + 1 < STAGES {
-            true => Self {
-                stage: self.stage + 1,
-                ..*self
-            },
-            false => Self {
-                stage: 0,
-                round: self.round + 1,
-            },
-        };
-    }
-}
+type Turn = stages::Turn<STAGES>;
 
 /// Starts the products of a stage for the warpgroup with the rows from `64 * part` on: of the high halves, and of a high
 /// and a low one each; from zero on, or with `SUM` added to what there is.
