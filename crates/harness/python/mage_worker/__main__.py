@@ -60,7 +60,9 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--warmup", required=True, type=at_least(0), help="calls before the range opens")
     one.add_argument("--config", type=config, help="what the run chose, as JSON, for those that choose")
     one.add_argument(
-        "--lock", type=Path, help="file whose lock is shared while this prepares and ends, held alone from warm-up to last call"
+        "--lock",
+        type=Path,
+        help="file whose lock is shared while this prepares and ends, held alone from warm-up to last call",
     )
     return top
 

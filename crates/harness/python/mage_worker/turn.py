@@ -1,4 +1,4 @@
-"""Captures that start side by side: they prepare and end together, and each has the GPU to itself while it is measured."""
+"""Captures that start side by side: they prepare and end together; each has the GPU to itself while it is measured."""
 
 import fcntl
 import os

@@ -115,20 +115,11 @@ pub fn split_part(halves: Halves, a: In<f32>, b: In<f32>, n: u32, k: u32) {
 #[inline(always)]
 fn split_rows(scratch: Scratch, to: u32, a: In<f32>, k: u32) -> bool {
     let (row, lane) = (thread_x() / 8, thread_x() % 8);
-    let (quad, half) = (lane / 2, lane % 2);
     let raw: [F32x4; 4] = from_fn(|i| a.from((row + 32 * i as u32) * k).get4_past_l1(lane));
     let mut fits = true;
     each::<4>(|i| {
         let F32x4(values) = raw[i];
-        let [x, y, z, w] = values;
-        let mut segment = Segment::EMPTY;
-        let pairs = [segment.split(x, y), segment.split(z, w)];
-        let first = to + 8 * (row + 32 * i as u32);
-        let set = |quad: u32, pairs: [u32; 2]| {
-            scratch.set2(2 * (first + (quad ^ row % 8)) + half, pairs);
-        };
-        set(quad, pairs.map(|(high, _)| high));
-        set(quad + 4, pairs.map(|(_, low)| low));
+        let segment = store_quad(scratch, to, row + 32 * i as u32, lane, values);
         fits &= segment.with_lane(1).fits(values);
     });
     fits
@@ -143,13 +134,33 @@ fn split_columns(scratch: Scratch, to: u32, b: In<f32>, n: u32) -> bool {
     let mut fits = true;
     each::<2>(|i| {
         let values = raw.map(|row| row[i]);
-        let column = 2 * pair + i as u32;
-        let mut segment = Segment::EMPTY;
-        let pairs: [(u32, u32); 4] = from_fn(|p| segment.split(values[2 * p], values[2 * p + 1]));
-        let first = to + 8 * column;
-        scratch.set4(first + (quad ^ column % 8), pairs.map(|(high, _)| high));
-        scratch.set4(first + (quad ^ 4 ^ column % 8), pairs.map(|(_, low)| low));
-        fits &= segment.fits(values);
+        fits &= store_eight(scratch, to, 2 * pair + i as u32, quad, values).fits(values);
     });
     fits
+}
+
+/// Stores the halves of the four steps from `4 * place` on of row `row` of the part at quad `to`; gives their segment.
+#[inline(always)]
+pub fn store_quad(scratch: Scratch, to: u32, row: u32, place: u32, values: [f32; 4]) -> Segment {
+    let [x, y, z, w] = values;
+    let (quad, half) = (place / 2, place % 2);
+    let mut segment = Segment::EMPTY;
+    let pairs = [segment.split(x, y), segment.split(z, w)];
+    let set = |quad: u32, pairs: [u32; 2]| {
+        scratch.set2(2 * (to + 8 * row + (quad ^ row % 8)) + half, pairs);
+    };
+    set(quad, pairs.map(|(high, _)| high));
+    set(quad + 4, pairs.map(|(_, low)| low));
+    segment
+}
+
+/// Stores the halves of the eight steps from `8 * quad` on of column `column` of the part at quad `to`; gives their segment.
+#[inline(always)]
+pub fn store_eight(scratch: Scratch, to: u32, column: u32, quad: u32, values: [f32; 8]) -> Segment {
+    let mut segment = Segment::EMPTY;
+    let pairs: [(u32, u32); 4] = from_fn(|p| segment.split(values[2 * p], values[2 * p + 1]));
+    let (first, swizzle) = (to + 8 * column, column % 8);
+    scratch.set4(first + (quad ^ swizzle), pairs.map(|(high, _)| high));
+    scratch.set4(first + (quad ^ 4 ^ swizzle), pairs.map(|(_, low)| low));
+    segment
 }

@@ -15,14 +15,12 @@ use crate::gpu::{
     F32x4, In, Mbarrier, Meeting, Scratch, Shared, array, each, fence_device, thread_x, uniform,
     warp_barrier,
 };
-use crate::parts::f16x3::Segment;
-use crate::parts::halves::{PANEL, PART, STEPS};
-use core::array::from_fn;
+use crate::parts::halves::{PANEL, PART, STEPS, store_eight, store_quad};
 
 /// Threads that split the first round.
 const FIRST: u32 = 256;
 /// Threads that split the others.
-pub const OTHERS: u32 = 64;
+const OTHERS: u32 = 64;
 
 /// The place of a block among all, and their halves.
 #[derive(Clone, Copy)]
@@ -162,23 +160,13 @@ impl Rounds {
     #[inline(always)]
     fn split_a<const ROWS: usize>(self, round: u32, thread: u32, raw: [F32x4; ROWS]) -> bool {
         let part = round * self.columns + self.column;
-        let (row, quad, half) = (thread / 8, thread % 8 / 2, thread % 2);
-        let to = self.quad_of_a(part) + 8 * row;
+        let to = self.quad_of_a(part);
         let mut fits = true;
         if part < self.parts {
             each::<ROWS>(|i| {
                 let F32x4(values) = raw[i];
-                let [x, y, z, w] = values;
-                let mut segment = Segment::EMPTY;
-                let pairs = [segment.split(x, y), segment.split(z, w)];
-                let first = to + 8 * (PANEL / 2 / ROWS as u32) * i as u32;
-                let set = |quad: u32, pairs: [u32; 2]| {
-                    self.scratch
-                        .set2(2 * (first + (quad ^ row % 8)) + half, pairs);
-                };
-                set(quad, pairs.map(|(high, _)| high));
-                set(quad + 4, pairs.map(|(_, low)| low));
-                fits &= segment.fits(values);
+                let row = thread / 8 + PANEL / 2 / ROWS as u32 * i as u32;
+                fits &= store_quad(self.scratch, to, row, thread % 8, values).fits(values);
             });
         }
         fits
@@ -205,15 +193,7 @@ impl Rounds {
             each::<2>(|i| {
                 let values = raw.map(|row| row[i]);
                 let column = 2 * pair + i as u32;
-                let mut segment = Segment::EMPTY;
-                let pairs: [(u32, u32); 4] =
-                    from_fn(|p| segment.split(values[2 * p], values[2 * p + 1]));
-                let (first, swizzle) = (to + 8 * column, column % 8);
-                self.scratch
-                    .set4(first + (quad ^ swizzle), pairs.map(|(high, _)| high));
-                self.scratch
-                    .set4(first + (quad ^ 4 ^ swizzle), pairs.map(|(_, low)| low));
-                fits &= segment.fits(values);
+                fits &= store_eight(self.scratch, to, column, quad, values).fits(values);
             });
         }
         fits

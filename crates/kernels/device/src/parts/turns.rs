@@ -99,15 +99,7 @@ fn start_products<const SUM: bool, const N: usize>(
     let a = Columns::swizzled(words, PART_A * turn.stage);
     let b = Columns::swizzled(words, OF_B + PART * turn.stage);
     full(words, turn.stage).wait(turn.round);
-    high.fence_shared();
-    low.fence_shared();
-    low.multiply_shared::<SUM>(a.along_k(2), b);
-    high.multiply_shared::<SUM>(a, b);
-    low.multiply_shared::<true>(a, b.along_k(2));
-    low.multiply_shared::<true>(a.along_k(3), b.along_k(1));
-    high.multiply_shared::<true>(a.along_k(1), b.along_k(1));
-    low.multiply_shared::<true>(a.along_k(1), b.along_k(3));
-    high.commit();
+    stages::start_products::<SUM>(a, b, high, low);
 }
 
 /// Multiplies 64 rows by 128 columns over `steps` stages, every second one from `part` on.

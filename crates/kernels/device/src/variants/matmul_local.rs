@@ -82,15 +82,7 @@ fn start_products<const SUM: bool>(
     let a = Columns::swizzled(words, PART * turn.stage + PART / 2 * part);
     let b = Columns::swizzled(words, PART * (STAGES + turn.stage));
     full(words, turn.stage).wait(turn.round);
-    high.fence_shared();
-    low.fence_shared();
-    low.multiply_shared::<SUM>(a.along_k(2), b);
-    high.multiply_shared::<SUM>(a, b);
-    low.multiply_shared::<true>(a, b.along_k(2));
-    low.multiply_shared::<true>(a.along_k(3), b.along_k(1));
-    high.multiply_shared::<true>(a.along_k(1), b.along_k(1));
-    low.multiply_shared::<true>(a.along_k(1), b.along_k(3));
-    high.commit();
+    stages::start_products::<SUM>(a, b, high, low);
 }
 
 /// Multiplies 64 rows by 128 columns over `steps` stages.

@@ -3,9 +3,9 @@
 //! - **Parent**: `matmul_local`. There the blocks that multiply split first, so few threads that memory waits for them,
 //!   and wait for each other's flags. Here a launch before, wide enough for memory, splits each element once
 //!   ([`halves`](crate::parts::halves)); the end of a launch is the barrier.
-//! - **Ownership**: in the first launch a block owns a part, a thread 16 elements of it. In the second a cluster of two blocks owns a
-//!   tile of 128 x 128 of C, each block half of K; in a block, two warpgroups own 64 rows each, and one more warp starts
-//!   the copies. In the end block r of a tile owns the columns from 64 r on.
+//! - **Ownership**: in the first launch a block owns a part, a thread 16 elements of it. In the second a cluster of two
+//!   blocks owns a tile of 128 x 128 of C, each block half of K; in a block, two warpgroups own 64 rows each, and one
+//!   more warp starts the copies. In the end block r of a tile owns the columns from 64 r on.
 //! - **Memory**: six stages of 32 steps along K, 32768 bytes each, with a barrier each for full and for empty; 32768 bytes
 //!   more for the sums from the other block, which are sent without a fence. Scratch memory: 4 bytes an element of A
 //!   and B.
@@ -78,15 +78,7 @@ fn start_products<const SUM: bool>(
     let a = Columns::swizzled(words, PART * turn.stage + PART / 2 * part);
     let b = Columns::swizzled(words, PART * (STAGES + turn.stage));
     full(words, turn.stage).wait(turn.round);
-    high.fence_shared();
-    low.fence_shared();
-    low.multiply_shared::<SUM>(a.along_k(2), b);
-    high.multiply_shared::<SUM>(a, b);
-    low.multiply_shared::<true>(a, b.along_k(2));
-    low.multiply_shared::<true>(a.along_k(3), b.along_k(1));
-    high.multiply_shared::<true>(a.along_k(1), b.along_k(1));
-    low.multiply_shared::<true>(a.along_k(1), b.along_k(3));
-    high.commit();
+    stages::start_products::<SUM>(a, b, high, low);
 }
 
 /// Multiplies 64 rows by 128 columns over `steps` stages.

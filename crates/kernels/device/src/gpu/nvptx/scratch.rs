@@ -94,6 +94,15 @@ pub fn fence_device() {
     unsafe { asm!("fence.acq_rel.gpu;", options(nostack)) }
 }
 
+/// What block `block` of `blocks` adds to a word at which they meet: together they add 2^31.
+#[inline(always)]
+fn share(block: u32, blocks: u32) -> u32 {
+    match block {
+        0 => (1 << 31) - (blocks - 1),
+        _ => 1,
+    }
+}
+
 /// A barrier of all blocks of a grid, every one of which is resident: a word of scratch memory of its own, which is
 /// the same after 2^31 more or less, so that no launch has to reset it.
 #[derive(Clone, Copy)]
@@ -107,11 +116,7 @@ impl GridBarrier {
     /// holds, which alone may wait. Makes what it did and saw visible to those that wait.
     #[inline(always)]
     pub fn arrive(arrives: bool, scratch: Scratch, word: u32, block: u32, blocks: u32) -> Self {
-        // All blocks together add 2^31.
-        let add = match block {
-            0 => (1 << 31) - (blocks - 1),
-            _ => 1,
-        };
+        let add = share(block, blocks);
         let address = scratch.word(word);
         let before;
         // SAFETY: as for `Scratch::get`.
@@ -175,11 +180,7 @@ impl Meeting {
     /// those that waited.
     #[inline(always)]
     pub fn arrive(self, block: u32, blocks: u32) {
-        // All blocks together add 2^31.
-        let add = match block {
-            0 => (1 << 31) - (blocks - 1),
-            _ => 1,
-        };
+        let add = share(block, blocks);
         // SAFETY: as for `Scratch::get`.
         unsafe {
             asm!("red.relaxed.gpu.global.add.u32 [{}], {};", in(reg64) self.scratch.word(self.word),
