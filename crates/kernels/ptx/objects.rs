@@ -13,7 +13,7 @@
     Object { variant: "matmul_local", target: "sm_90a", ptx: include_str!("matmul_local.sm_90a.ptx") },
     Object { variant: "matmul_two_pass", target: "sm_90a", ptx: include_str!("matmul_two_pass.sm_90a.ptx") },
     Object { variant: "matmul_narrow", target: "sm_90a", ptx: include_str!("matmul_narrow.sm_90a.ptx") },
-    Object { variant: "matmul_rounds", target: "sm_90a", ptx: include_str!("matmul_rounds.sm_90a.ptx") },
+    Object { variant: "matmul_meet", target: "sm_90a", ptx: include_str!("matmul_meet.sm_90a.ptx") },
     Object { variant: "bias_gelu", target: "sm_80", ptx: include_str!("bias_gelu.sm_80.ptx") },
     Object { variant: "bias_gelu_quad", target: "sm_80", ptx: include_str!("bias_gelu_quad.sm_80.ptx") },
     Object { variant: "bias_gelu_two", target: "sm_80", ptx: include_str!("bias_gelu_two.sm_80.ptx") },

@@ -123,6 +123,9 @@ pub struct First {
     pub resident_blocks: u32,
     /// As [`Variant::static_shared_bytes`].
     pub static_shared_bytes: u32,
+    /// Whether the launch after it begins when its blocks have ended, before all that they wrote is there (programmatic
+    /// dependent launch): that one's kernel waits for that by itself.
+    pub programmatic: bool,
     /// Blocks for dims of the operation.
     grid: fn(&[u32]) -> [u32; 3],
 }
@@ -180,6 +183,11 @@ impl Variant {
             block: first.block,
             dynamic_shared_bytes: 0,
         })
+    }
+
+    /// Whether its own launch begins before all is there that the one before it wrote.
+    pub fn programmatic(&self) -> bool {
+        self.first.as_ref().is_some_and(|first| first.programmatic)
     }
 
     /// The launch for `dims`, which must be ones that the variant [`takes`](Self::takes).
@@ -487,6 +495,7 @@ pub static VARIANTS: &[Variant] = &[
             block: [256, 1, 1],
             resident_blocks: 0,
             static_shared_bytes: 0,
+            programmatic: false,
             grid: |dims| [dims[2] / 32, dims[0].max(dims[1]) / 128, 2],
         }),
         summary: "A launch splits A and B, the next multiplies: 128 x 128 a cluster, each block half of K.",
@@ -513,6 +522,7 @@ pub static VARIANTS: &[Variant] = &[
             block: [256, 1, 1],
             resident_blocks: 0,
             static_shared_bytes: 0,
+            programmatic: true,
             grid: |dims| [dims[2] / 32, dims[0].max(dims[1]) / 128, 2],
         }),
         summary: "64 x 128 and all of K a block: no cluster, no sums between blocks; quads of outputs are stored.",
@@ -520,22 +530,22 @@ pub static VARIANTS: &[Variant] = &[
         limits: &[multiple(0, 128), multiple(1, 128), multiple(2, 64)],
     },
     Variant {
-        id: "matmul_rounds",
+        id: "matmul_meet",
         operation: Operation::Matmul,
         parent: Some("matmul_narrow"),
         introduced: "limit-001",
-        status: Status::Open,
-        block: [384, 1, 1],
+        status: Status::Rejected,
+        block: [512, 1, 1],
         resident_blocks: 0,
         static_shared_bytes: 0,
-        dynamic_shared_bytes: 8 * 24_576 + 32_768 + 176,
+        dynamic_shared_bytes: 8 * 24_576 + 32_768 + 144,
         cluster: 1,
         target: Target::Sm90a,
         boxes: None,
-        scratch_bytes: Some(split_rounds),
+        scratch_bytes: Some(split_shares),
         blocks_wait: true,
         first: None,
-        summary: "One launch: its blocks split A and B in rounds, and multiply from the first on.",
+        summary: "One launch: its blocks split a share of A and B each, and meet before they multiply.",
         grid: |dims| [dims[1] / 128, dims[0] / 64, 1],
         limits: &[tiles(0, 128, 1024), tiles(1, 128, 1024), multiple(2, 64)],
     },
@@ -1835,14 +1845,12 @@ fn split_halves(dims: &[u32]) -> usize {
     parts * (128 * 32 + 1) * 4
 }
 
-/// Scratch memory for the halves of all elements of A and B, words for the rounds of each half panel of A and panel of B, and
-/// one for each of their products.
-fn split_rounds(dims: &[u32]) -> usize {
+/// Bytes of scratch memory for A and B as binary16 halves, and a word for each half panel of A, each panel of B and each of
+/// their products.
+fn split_shares(dims: &[u32]) -> usize {
     let [m, n, k] = [0, 1, 2].map(|dim| dims[dim] as usize);
-    let (rows, columns, parts) = (m / 64, n / 128, k / 32);
-    let rounds = parts.div_ceil(columns).max((2 * parts).div_ceil(rows));
-    let halves = (m + n) * k;
-    (halves + (rows + columns) * rounds + rows * columns) * 4
+    let (rows, columns) = (m / 64, n / 128);
+    ((m + n) * k + rows + columns + rows * columns) * 4
 }
 
 /// Blocks of 256 threads for so many outputs, fewer than 2^31.
@@ -2014,12 +2022,7 @@ mod tests {
                 [8, 16, 1],
                 [288, 1, 1],
             ),
-            (
-                "matmul_rounds",
-                &[1024, 1024, 1024],
-                [8, 16, 1],
-                [384, 1, 1],
-            ),
+            ("matmul_meet", &[1024, 1024, 1024], [8, 16, 1], [512, 1, 1]),
             ("bias_gelu", &[4096, 768], [12_288, 1, 1], [256, 1, 1]),
             ("bias_gelu_quad", &[4096, 768], [3072, 1, 1], [256, 1, 1]),
             ("bias_gelu_two", &[4096, 768], [3072, 1, 1], [128, 1, 1]),
@@ -2187,13 +2190,7 @@ mod tests {
         assert_eq!(bytes("matmul_local"), Some((8 << 20) + (256 + 128) * 4));
         let (parts, part) = (2 * 8 * 32, 128 * 128);
         assert_eq!(bytes("matmul_narrow"), Some(parts * (part + 4)));
-        let words = (16 + 8) * 4 + 16 * 8;
-        assert_eq!(bytes("matmul_rounds"), Some((8 << 20) + words * 4));
-        let uneven = find("matmul_rounds")
-            .unwrap()
-            .scratch_bytes(&[128, 256, 192]);
-        // Six parts in three rounds of two blocks a row; twelve halves in six rounds of two blocks a column.
-        assert_eq!(uneven, Some((384 * 192 + (2 + 2) * 6 + 2 * 2) * 4));
+        assert_eq!(bytes("matmul_meet"), Some((8 << 20) + (16 + 8 + 128) * 4));
         assert_eq!(bytes("tiled_matmul"), None);
     }
 
@@ -2227,6 +2224,17 @@ mod tests {
             );
         }
         assert!(VARIANTS.iter().any(|variant| variant.blocks_wait));
+    }
+
+    #[test]
+    fn a_launch_that_begins_early_waits_for_what_the_one_before_wrote() {
+        for variant in VARIANTS {
+            let waits = crate::header::with_parts(variant).contains("wait_for_prerequisites()");
+            assert_eq!(variant.programmatic(), waits, "{}", variant.id);
+            // The instruction is of compute capability 9.0.
+            assert!(variant.target == Target::Sm90a || !waits, "{}", variant.id);
+        }
+        assert!(VARIANTS.iter().any(Variant::programmatic));
     }
 
     #[test]

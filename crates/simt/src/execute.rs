@@ -47,8 +47,8 @@ macro_rules! kernels {
 /// The first instruction of each of the other variants that is not emulated.
 const DEVICE_ONLY: &[(&str, &str)] = &[
     ("matmul_local", FLAGS),
+    ("matmul_meet", FLAGS),
     ("matmul_presplit", GRID),
-    ("matmul_rounds", FLAGS),
     ("multiply_ring", NOTHING),
 ];
 
@@ -164,6 +164,10 @@ pub fn execute_on(
             .shared(before.dynamic_shared_bytes)
             .then(kernel, shape.grid, shape.block),
         _ => Launch::new(kernel, shape.grid, shape.block),
+    };
+    let launch = match variant.programmatic() {
+        true => launch.programmatic(),
+        false => launch,
     };
     let mut launch = launch
         .shared(shape.dynamic_shared_bytes)

@@ -156,6 +156,20 @@ pub enum Fault {
         /// The thread that wrote it, and where.
         writer: Place,
     },
+    /// An access of scratch memory with no wait before for the launch before, which may run on.
+    #[error(
+        "launch before not waited for: {access} of {array}{elements} by {place}, with no wait_for_prerequisites before"
+    )]
+    Prerequisites {
+        /// Read or write.
+        access: Access,
+        /// Name of the array.
+        array: String,
+        /// The elements.
+        elements: Elements,
+        /// Which thread, and where.
+        place: Place,
+    },
     /// A block that the cluster does not have.
     #[error("block {rank} of a cluster of {blocks} blocks is asked for by {place}")]
     NoBlock {

@@ -36,6 +36,8 @@ pub(crate) struct Step {
     pub(crate) shared_bytes: u32,
     /// Blocks of a cluster.
     pub(crate) cluster: u32,
+    /// Whether it begins before all is there that the launch before it wrote.
+    pub(crate) programmatic: bool,
 }
 
 /// An argument.
@@ -81,6 +83,14 @@ impl Launch {
     pub fn then(mut self, kernel: Kernel, grid: [u32; 3], block: [u32; 3]) -> Self {
         self.before.push(self.last);
         self.last = Step::new(kernel, grid, block);
+        self
+    }
+
+    /// Lets it begin before all is there that the launch before it wrote, for which the kernel waits by itself. Here one still
+    /// runs after the other; what does not wait is a fault.
+    #[must_use]
+    pub fn programmatic(mut self) -> Self {
+        self.last.programmatic = true;
         self
     }
 
@@ -258,6 +268,7 @@ impl Step {
             block,
             shared_bytes: 0,
             cluster: 1,
+            programmatic: false,
         }
     }
 

@@ -23,6 +23,7 @@ use crate::memory::clock::Clock;
 use crate::memory::global::Writer;
 use crate::memory::mbarrier::Mbarriers;
 use crate::memory::shared::{self, Declaration, SharedMemory, Visit};
+use crate::memory::stamp::Stamp;
 use crate::run::Job;
 use crate::source::Source;
 use std::cell::Cell;
@@ -50,6 +51,8 @@ pub(crate) struct Worker {
     /// What each lane published of the mbarriers that it prepared.
     published: HashMap<u16, Clock>,
     bulk: bulk::Stores,
+    /// When lanes waited for the launch before.
+    waits: Vec<Stamp>,
     groups: groups::Groups,
     /// Linear index in the grid of the first of the blocks that run together.
     first_block: u32,
@@ -110,6 +113,7 @@ impl Worker {
             mbarriers: Mbarriers::default(),
             published: HashMap::new(),
             bulk: bulk::Stores::default(),
+            waits: Vec::new(),
             groups: groups::Groups::default(),
             fragments: Box::new([Fragment::default(); LANES]),
             job,
@@ -127,6 +131,7 @@ impl Worker {
         self.mbarriers.begin();
         self.published.clear();
         self.bulk.begin();
+        self.waits.clear();
         self.groups.begin();
         self.cluster
             .begin(self.job.step.cluster, self.job.threads());

@@ -4,7 +4,7 @@
 
 use mage_simt::gpu::{
     In, Kernel, Mbarrier, Out, Scratch, barrier, block_x, close_stores, fence_async_shared, kernel,
-    shared, thread_x, wait_for_reads_of_stores, wait_for_stores,
+    shared, thread_x, wait_for_prerequisites, wait_for_reads_of_stores, wait_for_stores,
 };
 use mage_simt::{Error, Finished, Launch};
 use std::num::NonZero;
@@ -46,7 +46,7 @@ kernel! {
     pub fn write(a: In<f32>, out: Out<f32>, blocks: u32, fences: u32, scratch: Scratch) {
         let (i, words) = (thread_x(), words());
         words.set(i, a.get(64 * block_x() + i).to_bits()); // staged
-        if fences == 1 {
+        if fences != 0 {
             fence_async_shared();
         }
         barrier();
@@ -72,6 +72,22 @@ kernel! {
         arrived.wait(0);
         let number = scratch.get(64 * blocks + next); // get
         out.set(64 * next + i, f32::from_bits(words.get(i)) + number as f32);
+    }
+}
+
+kernel! {
+    /// A block reads the word of the block after it, in every thread: with `fences` 1 thread 0 waits for the launch before,
+    /// and a barrier follows; with 2 there is no barrier, with 3 no wait.
+    pub fn read_after_wait(_a: In<f32>, out: Out<f32>, blocks: u32, fences: u32, scratch: Scratch) {
+        let i = thread_x();
+        if i == 0 && fences < 3 {
+            wait_for_prerequisites();
+        }
+        if fences == 1 {
+            barrier();
+        }
+        let number = scratch.get(64 * blocks + (block_x() + 1) % blocks); // read early
+        out.set(64 * block_x() + i, number as f32);
     }
 }
 
@@ -111,6 +127,33 @@ fn a_launch_reads_what_the_one_before_wrote() {
     assert_eq!(sum.bulk_stores, first.total.bulk_stores);
     assert_eq!(sum.barriers.operations, 2 * 3 * 64);
     assert_eq!((counts.all_blocks(), counts.block_barriers()), (6, 6));
+}
+
+#[test]
+fn a_launch_that_begins_before_the_end_of_the_one_before() {
+    let programmatic = |fences: u32| {
+        let a = [0.0; 128];
+        launch(write(), 2, 64)
+            .then(read_after_wait(), [2, 1, 1], [64, 1, 1])
+            .programmatic()
+            .floats("a", &a)
+            .output("out", 128)
+            .dim(2)
+            .dim(fences)
+            .scratch("scratch", 130)
+    };
+    let finished = run(&programmatic(1)).unwrap();
+    let (first, second) = finished.outputs[0].split_at(64);
+    assert!(first.iter().all(|&x| x == 1.0) && second.iter().all(|&x| x == 0.0));
+    let early = |thread| {
+        format!(
+            "launch before not waited for: read of scratch[129] by thread ({thread}, 0, 0) of block (0, 0, 0) at {}, \
+             with no wait_for_prerequisites before",
+            at("read early")
+        )
+    };
+    assert_eq!(message(&programmatic(2)), early(1));
+    assert_eq!(message(&programmatic(3)), early(0));
 }
 
 #[test]

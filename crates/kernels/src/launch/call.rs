@@ -5,10 +5,20 @@ use super::module::Module;
 use super::{Flush, Gpu, LaunchError, Timer, failed};
 use crate::inputs::{Data, Inputs};
 use crate::variants::{self, Launch, Variant};
-use cudarc::driver::{CudaSlice, DevicePtr, result};
+use cudarc::driver::{CudaSlice, DevicePtr, sys};
 use mage_evidence::hash::sha256_hex;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
+
+/// Lets a launch begin when the blocks of the one before it in the stream have ended, before all that they wrote is there
+/// (programmatic dependent launch).
+const PROGRAMMATIC: sys::CUlaunchAttribute = sys::CUlaunchAttribute {
+    id: sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+    pad: [0; 4],
+    value: sys::CUlaunchAttributeValue {
+        programmaticStreamSerializationAllowed: 1,
+    },
+};
 
 /// A kernel variant bound to resident inputs and a reused output.
 pub struct Call {
@@ -120,24 +130,44 @@ impl Call {
             *pointer = std::ptr::from_mut(slot).cast();
         }
         let pointers = &mut pointers[..self.arguments.len()];
-        let own = (self.module.function(), self.launch);
-        for (function, launch) in self.module.first().zip(self.first).into_iter().chain([own]) {
+        let first = self.module.first().zip(self.first);
+        let first = first.map(|(function, launch)| (function, launch, false));
+        let own = (
+            self.module.function(),
+            self.launch,
+            self.variant.programmatic(),
+        );
+        for (function, launch, programmatic) in first.into_iter().chain([own]) {
+            let mut attributes = [PROGRAMMATIC];
+            let config = sys::CUlaunchConfig {
+                gridDimX: launch.grid[0],
+                gridDimY: launch.grid[1],
+                gridDimZ: launch.grid[2],
+                blockDimX: launch.block[0],
+                blockDimY: launch.block[1],
+                blockDimZ: launch.block[2],
+                sharedMemBytes: launch.dynamic_shared_bytes,
+                hStream: self.gpu.stream.cu_stream(),
+                attrs: attributes.as_mut_ptr(),
+                numAttrs: programmatic.into(),
+            };
             // SAFETY: the function is loaded as long as `self.module` lives; the argument slots hold, in the
             // kernel's order, device addresses of buffers that `self` owns with the lengths that the dims
             // give, then the dims, then the tensor maps and the scratch memory that the variant has; its table entry
-            // gave the launch shape for these dims.
+            // gave the launch shape for these dims. A launch that begins before what the one before it wrote is there
+            // waits for that by itself: a test holds the table to the source.
             #[allow(unsafe_code)]
             let launched = unsafe {
-                result::launch_kernel(
+                sys::cuLaunchKernelEx(
+                    &config,
                     function,
-                    launch.grid.into(),
-                    launch.block.into(),
-                    launch.dynamic_shared_bytes,
-                    self.gpu.stream.cu_stream(),
-                    pointers,
+                    pointers.as_mut_ptr(),
+                    std::ptr::null_mut(),
                 )
             };
-            launched.map_err(failed(format!("launch {}", self.variant.id)))?;
+            launched
+                .result()
+                .map_err(|error| failed(format!("launch {}", self.variant.id))(error))?;
         }
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! Kernels on a CUDA device, over cudarc's driver layer.
 //!
 //! Everything that a timed call needs is made beforehand: context, stream, module, buffers, arguments and
-//! events. A timed call is then one `cuLaunchKernel`, or as many as the variant has launches, between two event
+//! events. A timed call is then one `cuLaunchKernelEx`, or as many as the variant has launches, between two event
 //! records, on one stream.
 
 mod boxes;

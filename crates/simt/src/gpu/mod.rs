@@ -14,6 +14,7 @@ mod half;
 #[path = "../../../kernels/device/src/gpu/index.rs"]
 mod index;
 mod kernel;
+mod launch;
 mod maths;
 mod mbarrier;
 #[path = "../../../kernels/device/src/gpu/quad.rs"]
@@ -40,6 +41,7 @@ pub use grid::{
 };
 pub use index::split;
 pub use kernel::{Argument, Kernel, Parameter, Type};
+pub use launch::wait_for_prerequisites;
 pub use maths::{div, exp, exp2, fma, max, reciprocal, rsqrt};
 pub use mbarrier::{Mbarrier, publish_barriers};
 pub use quad::F32x4;

@@ -170,6 +170,7 @@ impl Worker {
         mbarrier: (Place, u32),
         at: At,
     ) -> Checked<Vec<u32>> {
+        self.check_prerequisites(scratch, first, QUAD * quads as usize, Access::Read, at)?;
         let rank = self.rank() as usize;
         let number = self.mbarrier(rank, mbarrier.0, mbarrier.1, at)?;
         let site = self.sites.find(at, Op::on(Kind::BulkLoad, to.array));
@@ -208,6 +209,7 @@ impl Worker {
             }
             Destination::Scratch(scratch) => {
                 let first = QUAD * to_quad as usize;
+                self.check_prerequisites(scratch, first, count, Access::Write, at)?;
                 let visitor = self.scratch_visitor(Stamp::new(UNDER_WAY, self.id, site));
                 self.job.memory.scratch[usize::from(scratch)]
                     .write(first, &words, visitor)

@@ -2,7 +2,7 @@
 
 use super::{At, Checked, Worker};
 use crate::count::op::{Kind, Op};
-use crate::fault::{Access, Fault};
+use crate::fault::{Access, Elements, Fault};
 use crate::memory::Refusal;
 use crate::memory::scratch::Visitor;
 use crate::memory::stamp::Stamp;
@@ -11,6 +11,7 @@ use crate::source::Source;
 impl Worker {
     /// Reads a word of scratch memory.
     pub(crate) fn scratch_load(&mut self, scratch: u16, word: u32, at: At) -> Checked<u32> {
+        self.check_prerequisites(scratch, word as usize, 1, Access::Read, at)?;
         let site = self.sites.find(at, Op::on(Kind::GlobalLoad, scratch));
         let visitor = self.scratch_visitor(self.now(site));
         let words = self.job.memory.scratch[usize::from(scratch)].read(word as usize, 1, visitor);
@@ -29,6 +30,7 @@ impl Worker {
         at: At,
     ) -> Checked<()> {
         let first = N as u32 * index;
+        self.check_prerequisites(scratch, first as usize, N, Access::Write, at)?;
         let site = self.sites.find(at, Op::on(kind, scratch));
         let visitor = self.scratch_visitor(self.now(site));
         let array = &self.job.memory.scratch[usize::from(scratch)];
@@ -37,6 +39,35 @@ impl Worker {
             .map_err(|refusal| self.scratch_fault(scratch, refusal, Access::Write, at))?;
         self.sites.access(site, self.warp_lane(), first);
         Ok(())
+    }
+
+    /// The lane waits for the end of the launch before.
+    pub(crate) fn wait_for_prerequisites(&mut self) {
+        /// Of no meaning for a wait.
+        const SITE: u16 = 0;
+        self.waits.push(self.now(SITE));
+    }
+
+    /// Refuses an access of scratch memory while the launch before may run: where this one may begin before that one's end,
+    /// and no wait for it comes first, of this lane or of one that a barrier orders before it.
+    pub(super) fn check_prerequisites(
+        &self,
+        scratch: u16,
+        first: usize,
+        count: usize,
+        access: Access,
+        at: At,
+    ) -> Checked<()> {
+        let waited = |wait: &Stamp| self.shared.order.is_before(*wait, self.id);
+        if !self.job.step.programmatic || self.waits.iter().any(waited) {
+            return Ok(());
+        }
+        Err(Box::new(Fault::Prerequisites {
+            access,
+            array: self.job.memory.scratch[usize::from(scratch)].name.clone(),
+            elements: Elements { first, count },
+            place: self.place(at),
+        }))
     }
 
     /// What the lane does now, at a site.

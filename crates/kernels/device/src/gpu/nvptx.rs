@@ -8,6 +8,7 @@ mod cluster;
 mod global;
 mod grid;
 mod kernel;
+mod launch;
 mod maths;
 mod mbarrier;
 mod scratch;
@@ -24,9 +25,11 @@ pub use bulk::{
 pub use cluster::{cluster_arrive, cluster_arrive_relaxed, cluster_rank, cluster_wait};
 pub use global::{In, Out};
 pub use grid::{
-    barrier, barrier_or, block_x, block_y, block_z, thread_x, thread_y, threads_x, threads_y,
+    barrier, barrier_or, block_x, block_y, block_z, group_arrive, group_barrier, thread_x,
+    thread_y, threads_x, threads_y,
 };
 pub(crate) use kernel::kernel;
+pub use launch::wait_for_prerequisites;
 pub use maths::{div, exp, exp2, fma, max, reciprocal, rsqrt};
 pub use mbarrier::{Mbarrier, publish_barriers};
 pub use scratch::{GridBarrier, Meeting, Scratch, fence_device};
@@ -38,7 +41,7 @@ pub use tensor::{
     unpack_f16,
 };
 pub use warp::{
-    broadcast, shuffle, shuffle_down, shuffle_u32, shuffle_xor, shuffle_xor_u32, uniform,
+    broadcast, elected, shuffle, shuffle_down, shuffle_u32, shuffle_xor, shuffle_xor_u32, uniform,
     warp_barrier,
 };
 pub use wgmma::{Accumulators, Columns, Pairs, give_registers, take_registers};

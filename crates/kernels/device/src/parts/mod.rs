@@ -5,7 +5,7 @@ pub mod full_range;
 pub mod gelu;
 pub mod halves;
 pub mod panels;
-pub mod rounds;
+pub mod shares;
 pub mod stages;
 pub mod tiles;
 pub mod turns;

@@ -1,7 +1,8 @@
 //! `C[i,j] = sum_k A[i,k] B[k,j]` on Hopper's tensor cores, in two launches, with all of K in a block.
 //!
 //! - **Parent**: `matmul_two_pass`. There two blocks had a tile of C and sent each other sums, and stored pairs of outputs. Here a
-//!   block has half a tile and all of K, two warpgroups take its stages in turn, and quads of outputs are stored.
+//!   block has half a tile and all of K, two warpgroups take its stages in turn, and quads of outputs are stored. The second
+//!   launch begins when the blocks of the first have ended, and waits by itself until what they wrote is there.
 //! - **Ownership**: the first launch as the parent's. In the second a block owns 64 x 128 of C; warpgroup w multiplies the
 //!   stages 2i + w, and in the end owns the columns from 64 w on; one more warp starts the copies.
 //! - **Memory**: eight stages of 32 steps along K, 24576 bytes each, with a barrier each for full and for empty; 32768 bytes
@@ -10,11 +11,11 @@
 //! - **Accuracy**: as the parent, with every second part of all of K in a sum in place of half of K. Tensor cores truncate
 //!   what they add to a sum, so that its error grows with k.
 //! - **Effect**: no cluster to set up, no sums between multiprocessors and fewer stores, for half as much again to copy: kernel
-//!   time falls by a twentieth.
+//!   time falls by a twentieth, and the span of a call by most of what lies between two launches.
 
 use crate::gpu::{
     In, Out, Scratch, barrier, block_x, block_y, block_z, each, fence_async_global, kernel, shared,
-    thread_x, uniform, warp_barrier,
+    thread_x, uniform, wait_for_prerequisites, warp_barrier,
 };
 use crate::parts::full_range::matmul_tile;
 use crate::parts::halves::{Halves, PANEL, PART, split_part};
@@ -56,6 +57,7 @@ kernel! {
         };
         if thread == OTHERS {
             prepare(words);
+            wait_for_prerequisites();
             fence_async_global();
             let mut copies = Copies::FIRST;
             each::<{ STAGES as usize }>(|step| {
@@ -86,7 +88,8 @@ kernel! {
             mine = leave(words, part, multiply(words, steps / 2, part));
         }
         barrier();
-        if thread >= OTHERS {
+        // Asked for again, lest the compiler give those that multiply and the others a barrier each.
+        if uniform(thread / 128) == OTHERS / 128 {
             return;
         }
         let (row, column) = (ROWS * block_y(), COLUMNS * panel_b);

@@ -149,9 +149,9 @@ pub mod triangle_wide;
 // Device only: they do what the CPU executor does not.
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_local"))]
 pub mod matmul_local;
+#[cfg(all(target_arch = "nvptx64", variant = "matmul_meet"))]
+pub mod matmul_meet;
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_presplit"))]
 pub mod matmul_presplit;
-#[cfg(all(target_arch = "nvptx64", variant = "matmul_rounds"))]
-pub mod matmul_rounds;
 #[cfg(all(target_arch = "nvptx64", variant = "multiply_ring"))]
 pub mod multiply_ring;

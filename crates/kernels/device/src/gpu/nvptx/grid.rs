@@ -39,6 +39,21 @@ pub fn barrier() {
     unsafe { nvptx::_syncthreads() }
 }
 
+/// Waits for `THREADS` threads of the block, whole warps, at its barrier `BARRIER` of 16, of which [`barrier`](fn@barrier) is
+/// 0, and makes what each wrote before it visible to those that wait (`bar.sync`).
+#[inline(always)]
+pub fn group_barrier<const BARRIER: u32, const THREADS: u32>() {
+    // SAFETY: as for `barrier`.
+    unsafe { asm!("bar.sync {}, {};", const BARRIER, const THREADS, options(nostack)) }
+}
+
+/// Arrives at a [`group_barrier`] and does not wait (`bar.arrive`).
+#[inline(always)]
+pub fn group_arrive<const BARRIER: u32, const THREADS: u32>() {
+    // SAFETY: as for `barrier`.
+    unsafe { asm!("bar.arrive {}, {};", const BARRIER, const THREADS, options(nostack)) }
+}
+
 /// A [`barrier`] that tells every thread of the block whether `value` holds in any (`bar.red.or`).
 #[inline(always)]
 pub fn barrier_or(value: bool) -> bool {

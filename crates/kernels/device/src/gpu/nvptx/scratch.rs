@@ -170,10 +170,10 @@ impl Meeting {
         Self { scratch, word }
     }
 
-    /// The phase: that before the launch, where this block has not arrived.
+    /// The word as it is before the launch, where this block has not arrived. Its first bit is the phase.
     #[inline(always)]
-    pub fn phase(self) -> u32 {
-        self.scratch.get(self.word) >> 31
+    pub fn before(self) -> u32 {
+        self.scratch.get(self.word)
     }
 
     /// Arrives for block `block` of `blocks`. What the thread did and saw before a [`fence_device`] before that is visible to
@@ -188,9 +188,9 @@ impl Meeting {
         }
     }
 
-    /// Waits until all blocks have arrived, where `phase` was the phase before.
+    /// Waits until all blocks have arrived, where the word, or that of another meeting of as many launches, was `before`.
     #[inline(always)]
-    pub fn wait(self, phase: u32) {
-        while self.scratch.acquire(self.word) >> 31 == phase {}
+    pub fn wait(self, before: u32) {
+        while (self.scratch.acquire(self.word) ^ before) >> 31 == 0 {}
     }
 }

@@ -84,3 +84,23 @@ pub fn uniform(value: u32) -> u32 {
     }
     same
 }
+
+/// Whether this lane is the one that the warp elects, the same each time (`elect.sync`). The compiler does not know that it is
+/// the same, so that it does not take apart for one lane what the whole warp has to reach together.
+#[inline(always)]
+pub fn elected() -> bool {
+    let elected: u32;
+    // SAFETY: registers only; whole warps reach it together.
+    unsafe {
+        asm!(
+            "{{",
+            ".reg .pred p;",
+            "elect.sync _|p, 0xffffffff;",
+            "selp.u32 {elected}, 1, 0, p;",
+            "}}",
+            elected = out(reg32) elected,
+            options(nostack),
+        );
+    }
+    elected != 0
+}
