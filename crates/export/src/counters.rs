@@ -6,8 +6,8 @@ use mage_evidence::counters::artifact::{
     CALLS, Call, Launch, Metric, PROBES_FILE, Probes, SESSION_FILE, Session,
 };
 use mage_evidence::counters::{
-    Bound, BoundBy, Busy, Case, Counters, Hits, Instructions, Kernel, Limits, Memory, Occupancy,
-    Probe, Provenance, Rates, Reading, derive, metrics, position, totals,
+    Bound, BoundBy, Busy, Case, Counters, Hits, Instructions, Kernel, Limits, MAX_PERCENT, Memory,
+    Occupancy, Probe, Provenance, Rates, Reading, derive, metrics, position, totals,
 };
 use mage_evidence::results::SCHEMA_VERSION;
 use std::collections::BTreeMap;
@@ -200,10 +200,18 @@ pub(crate) fn assemble(counted: &Counted) -> Counters {
 /// A counter of a launch.
 fn reading(launch: &Launch, name: &str) -> Reading {
     match launch.metrics.get(name) {
+        Some(Metric::Read { value, .. }) if is_no_rate(name, *value) => {
+            Reading::absent(format!("passes over the launch disagree: {value}%"))
+        }
         Some(Metric::Read { value, .. }) => Reading::Value(*value),
         Some(Metric::Absent { absent }) => Reading::absent(absent),
         None => Reading::absent("it was not asked for"),
     }
+}
+
+/// Whether this is a hit rate that cannot be one: its parts come from different passes over the same launch.
+fn is_no_rate(name: &str, value: f64) -> bool {
+    [metrics::L1_HITS, metrics::L2_HITS].contains(&name) && value > MAX_PERCENT
 }
 
 /// Stall reasons as shares of all that were read.

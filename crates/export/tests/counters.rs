@@ -36,6 +36,7 @@ fn launch(name: &str, grid: [u32; 3], block: [u32; 3], n: usize) -> Launch {
     let metrics = metrics::all().into_iter().enumerate().map(|(i, name)| {
         let value = match name.as_str() {
             metrics::DURATION => 5000.0 + 100.0 * n as f64,
+            metrics::L2_HITS if n == 1 => 157.25,
             name if name.contains("bytes") => 1e6 + 1000.0 * (i + n) as f64,
             _ => 1.0 + (i * 7 + n * 3) as f64 % 50.0,
         };
@@ -191,6 +192,13 @@ fn counters_are_exported_and_verified() {
     // The sum of what was read in part is not known.
     let tensor = &case.totals.instructions.tensor_operations;
     assert_eq!(*tensor, Reading::absent("made up: not known"));
+    // A hit rate that is none is not published as one, nor with others.
+    let case = counters.cases.iter().find(|case| case.kernels.len() > 1);
+    let case = case.expect("a call of more than one kernel");
+    let none = Reading::absent("passes over the launch disagree: 157.25%");
+    assert_eq!(case.kernels[1].hits.l2_percent, none);
+    assert_eq!(case.totals.hits.l2_percent, none);
+    assert!(case.totals.hits.l1_percent.value().is_some());
     let again = mage_export::evidence(directory.path(), NAMESPACE).unwrap();
     mage_export::check(directory.path(), &again).unwrap();
 }
@@ -249,7 +257,7 @@ fn a_number_that_the_artifacts_do_not_give_is_found() {
         "/cases/3/kernels/0/stall_shares/wait",
         "/cases/3/kernels/0/occupancy/waves",
         "/cases/3/totals/memory/dram_read_bytes",
-        "/cases/3/totals/hits/l2_percent",
+        "/cases/3/totals/hits/l1_percent",
         "/cases/3/position/dram_share",
         "/cases/3/position/roof_operations_per_s",
         "/limits/probes/1/rate",
