@@ -14,6 +14,7 @@
     Object { variant: "matmul_two_pass", target: "sm_90a", ptx: include_str!("matmul_two_pass.sm_90a.ptx") },
     Object { variant: "matmul_narrow", target: "sm_90a", ptx: include_str!("matmul_narrow.sm_90a.ptx") },
     Object { variant: "matmul_meet", target: "sm_90a", ptx: include_str!("matmul_meet.sm_90a.ptx") },
+    Object { variant: "multiply_halves", target: "sm_90a", ptx: include_str!("multiply_halves.sm_90a.ptx") },
     Object { variant: "bias_gelu", target: "sm_80", ptx: include_str!("bias_gelu.sm_80.ptx") },
     Object { variant: "bias_gelu_quad", target: "sm_80", ptx: include_str!("bias_gelu_quad.sm_80.ptx") },
     Object { variant: "bias_gelu_two", target: "sm_80", ptx: include_str!("bias_gelu_two.sm_80.ptx") },
@@ -75,4 +76,5 @@
     Object { variant: "neighbor_block", target: "sm_80", ptx: include_str!("neighbor_block.sm_80.ptx") },
     Object { variant: "neighbor_direct", target: "sm_80", ptx: include_str!("neighbor_direct.sm_80.ptx") },
     Object { variant: "neighbor_half", target: "sm_80", ptx: include_str!("neighbor_half.sm_80.ptx") },
+    Object { variant: "read_edges", target: "sm_80", ptx: include_str!("read_edges.sm_80.ptx") },
 ]

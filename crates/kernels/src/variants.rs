@@ -550,6 +550,26 @@ pub static VARIANTS: &[Variant] = &[
         limits: &[tiles(0, 128, 1024), tiles(1, 128, 1024), multiple(2, 64)],
     },
     Variant {
+        id: "multiply_halves",
+        operation: Operation::Matmul,
+        parent: Some("matmul_narrow"),
+        introduced: "limit-001",
+        status: Status::Twin,
+        block: [256, 1, 1],
+        resident_blocks: 0,
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 8 * 24_576 + 32_768 + 144,
+        cluster: 1,
+        target: Target::Sm90a,
+        boxes: None,
+        scratch_bytes: None,
+        blocks_wait: false,
+        first: None,
+        summary: "Multiplies and writes as matmul_narrow does, without copies and a launch before.",
+        grid: |dims| [dims[1] / 128, dims[0] / 64, 1],
+        limits: &[multiple(0, 128), multiple(1, 128), multiple(2, 64)],
+    },
+    Variant {
         id: "bias_gelu",
         operation: Operation::Gelu,
         parent: None,
@@ -1797,6 +1817,26 @@ pub static VARIANTS: &[Variant] = &[
         grid: |dims| [dims[0].div_ceil(16), 1, 1],
         limits: &[multiple(1, 4), at_most(1, 64)],
     },
+    Variant {
+        id: "read_edges",
+        operation: Operation::Neighbor,
+        parent: Some("neighbor_block"),
+        introduced: "limit-001",
+        status: Status::Twin,
+        block: [1024, 1, 1],
+        resident_blocks: 1,
+        static_shared_bytes: 0,
+        dynamic_shared_bytes: 0,
+        cluster: 1,
+        target: Target::Sm80,
+        boxes: None,
+        scratch_bytes: None,
+        blocks_wait: false,
+        first: None,
+        summary: "Reads and writes as neighbor_block does, rows in their order.",
+        grid: |dims| [dims[0].div_ceil(32), 1, 1],
+        limits: &[multiple(1, 4), at_most(1, 64)],
+    },
 ];
 
 const fn multiple(dim: usize, of: u32) -> Limit {
@@ -1948,7 +1988,7 @@ mod tests {
     fn launches_have_the_published_shapes() {
         /// Variant, dims, grid, block.
         type Case = (&'static str, &'static [u32], [u32; 3], [u32; 3]);
-        let cases: [Case; 75] = [
+        let cases: [Case; 77] = [
             (
                 "tiled_matmul",
                 &[1024, 1024, 1024],
@@ -2023,6 +2063,12 @@ mod tests {
                 [288, 1, 1],
             ),
             ("matmul_meet", &[1024, 1024, 1024], [8, 16, 1], [512, 1, 1]),
+            (
+                "multiply_halves",
+                &[1024, 1024, 1024],
+                [8, 16, 1],
+                [256, 1, 1],
+            ),
             ("bias_gelu", &[4096, 768], [12_288, 1, 1], [256, 1, 1]),
             ("bias_gelu_quad", &[4096, 768], [3072, 1, 1], [256, 1, 1]),
             ("bias_gelu_two", &[4096, 768], [3072, 1, 1], [128, 1, 1]),
@@ -2103,6 +2149,12 @@ mod tests {
                 &[4096, 64, 65_536],
                 [256, 1, 1],
                 [256, 1, 1],
+            ),
+            (
+                "read_edges",
+                &[4096, 64, 65_536],
+                [128, 1, 1],
+                [1024, 1, 1],
             ),
         ];
         assert_eq!(cases.len(), VARIANTS.len());

@@ -49,6 +49,7 @@ const DEVICE_ONLY: &[(&str, &str)] = &[
     ("matmul_local", FLAGS),
     ("matmul_meet", FLAGS),
     ("matmul_presplit", GRID),
+    ("multiply_halves", NOTHING),
     ("multiply_ring", NOTHING),
 ];
 
@@ -110,6 +111,7 @@ kernels! {
     neighbor_direct
     neighbor_half
     neighbor_warp
+    read_edges
     tiled_matmul
     tiled_matmul_8x4
     tiled_matmul_registers

@@ -82,6 +82,7 @@ const DIMS: &[(&str, &[u32])] = &[
     ("copy_ring", &[32, 16]),
     ("neighbor", &[37, 9, 222]),
     ("neighbor_block", &[37, 12, 222]),
+    ("read_edges", &[37, 12, 222]),
     ("neighbor_direct", &[37, 12, 222]),
     ("neighbor_half", &[37, 12, 222]),
     ("neighbor_warp", &[37, 12, 222]),

@@ -175,7 +175,8 @@ fn geometric(times: &[f64]) -> Option<f64> {
     crate::stats::geometric_mean(times).ok()
 }
 
-/// The twins of `step`, or of the nearest variant that it was made from, the largest share first.
+/// The twins of `step`, or of the nearest variant that it was made from, the largest share first. One that surely takes longer
+/// than what it is a twin of is no limit of it.
 fn limits(steps: &[Times<'_>], step: &Times<'_>) -> Result<Vec<Limit>, Invalid> {
     let Some(own) = step.captures_us else {
         return Ok(Vec::new());
@@ -200,6 +201,7 @@ fn limits(steps: &[Times<'_>], step: &Times<'_>) -> Result<Vec<Limit>, Invalid> 
                 })
             })
             .collect::<Result<Vec<_>, Invalid>>()?;
+        limits.retain(|limit| limit.low.unwrap_or(limit.share) <= 1.0);
         if !limits.is_empty() {
             limits.sort_by(|a, b| b.share.total_cmp(&a.share));
             return Ok(limits);
@@ -260,5 +262,32 @@ mod tests {
         );
         assert_eq!(said(&placed(7.0, true), &placed(6.0, false)), "faster");
         assert_eq!(said(&placed(7.0, true), &placed(7.0, true)), "equivalent");
+    }
+
+    /// A twin that does other work than what it is a twin of bounds nothing.
+    #[test]
+    fn a_twin_that_takes_longer_is_no_limit() {
+        let shares = |of_twin: [f64; 3]| -> Vec<f64> {
+            let kernel = variant("a", None);
+            let mut twin = variant("t", Some("a"));
+            twin.status = Status::Twin;
+            let timed = |variant, captures_us| Times {
+                variant,
+                failed: None,
+                captures_us: Some(captures_us),
+            };
+            let steps = [timed(&kernel, &[5.0, 5.0, 5.1]), timed(&twin, &of_twin)];
+            let judged = judge(&steps, None, &[]).unwrap();
+            judged.steps[0]
+                .limits
+                .iter()
+                .map(|limit| limit.share)
+                .collect()
+        };
+        assert_eq!(shares([400.0, 401.0, 402.0]), Vec::<f64>::new());
+        // What differs by less than captures do is as fast as its limit.
+        for of_twin in [[4.0, 4.1, 4.0], [5.1, 5.0, 5.0]] {
+            assert_eq!(shares(of_twin).len(), 1, "{of_twin:?}");
+        }
     }
 }

@@ -88,9 +88,9 @@ impl Copies {
 }
 
 /// Starts the products of a stage: of the high halves, and of a high and a low one each; from zero on, or with `SUM` added to
-/// what there is.
+/// what there is. `FED`, it waits until the stage is full.
 #[inline(always)]
-fn start_products<const SUM: bool, const N: usize>(
+fn start_products<const FED: bool, const SUM: bool, const N: usize>(
     words: Shared<u32, N>,
     turn: Turn,
     high: &mut Accumulators<64>,
@@ -98,13 +98,20 @@ fn start_products<const SUM: bool, const N: usize>(
 ) {
     let a = Columns::swizzled(words, PART_A * turn.stage);
     let b = Columns::swizzled(words, OF_B + PART * turn.stage);
-    full(words, turn.stage).wait(turn.round);
+    if FED {
+        full(words, turn.stage).wait(turn.round);
+    }
     stages::start_products::<SUM>(a, b, high, low);
 }
 
-/// Multiplies 64 rows by 128 columns over `steps` stages, every second one from `part` on.
+/// Multiplies 64 rows by 128 columns over `steps` stages, every second one from `part` on: stages that copies fill if they are
+/// `FED`, and else what they hold.
 #[inline(always)]
-pub fn multiply<const N: usize>(words: Shared<u32, N>, steps: u32, part: u32) -> [f32; 64] {
+pub fn multiply<const FED: bool, const N: usize>(
+    words: Shared<u32, N>,
+    steps: u32,
+    part: u32,
+) -> [f32; 64] {
     let first_lane = thread_x() % 32 == 0;
     let mut high = Accumulators::<64>::ZERO;
     let mut low = Accumulators::<64>::ZERO;
@@ -112,14 +119,14 @@ pub fn multiply<const N: usize>(words: Shared<u32, N>, steps: u32, part: u32) ->
         stage: part,
         round: 0,
     };
-    start_products::<false, N>(words, turn, &mut high, &mut low);
+    start_products::<FED, false, N>(words, turn, &mut high, &mut low);
     for _ in 1..steps {
         let before = turn.stage;
         turn.advance_by(2);
-        start_products::<true, N>(words, turn, &mut high, &mut low);
+        start_products::<FED, true, N>(words, turn, &mut high, &mut low);
         high.wait_shared::<1>();
         low.wait_shared::<1>();
-        if first_lane {
+        if FED && first_lane {
             empty(words, before).arrive();
         }
     }

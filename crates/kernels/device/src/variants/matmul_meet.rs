@@ -69,7 +69,7 @@ kernel! {
             take_registers::<160>();
             // Of a number that the compiler knows to be below 2 it makes an index, of the sums an array in memory.
             let part = uniform(part);
-            let mine = leave(words, part, multiply(words, shares.parts() / 2, part));
+            let mine = leave(words, part, multiply::<true, WORDS>(words, shares.parts() / 2, part));
             group_barrier::<MULTIPLIED, { OTHERS + 32 }>();
             let (row, column) = (ROWS * block_y(), COLUMNS * block_x());
             if words.get(OUTSIDE) == 0 {

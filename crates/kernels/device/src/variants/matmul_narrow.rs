@@ -85,7 +85,7 @@ kernel! {
                 words.set(OUTSIDE, 1);
             }
         } else {
-            mine = leave(words, part, multiply(words, steps / 2, part));
+            mine = leave(words, part, multiply::<true, WORDS>(words, steps / 2, part));
         }
         barrier();
         // Asked for again, lest the compiler give those that multiply and the others a barrier each.

@@ -109,6 +109,8 @@ pub mod neighbor_direct;
 pub mod neighbor_half;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "neighbor_warp"))]
 pub mod neighbor_warp;
+#[cfg(any(not(target_arch = "nvptx64"), variant = "read_edges"))]
+pub mod read_edges;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "tiled_matmul"))]
 pub mod tiled_matmul;
 #[cfg(any(not(target_arch = "nvptx64"), variant = "tiled_matmul_8x4"))]
@@ -153,5 +155,7 @@ pub mod matmul_local;
 pub mod matmul_meet;
 #[cfg(all(target_arch = "nvptx64", variant = "matmul_presplit"))]
 pub mod matmul_presplit;
+#[cfg(all(target_arch = "nvptx64", variant = "multiply_halves"))]
+pub mod multiply_halves;
 #[cfg(all(target_arch = "nvptx64", variant = "multiply_ring"))]
 pub mod multiply_ring;
