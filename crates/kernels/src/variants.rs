@@ -2150,12 +2150,7 @@ mod tests {
                 [256, 1, 1],
                 [256, 1, 1],
             ),
-            (
-                "read_edges",
-                &[4096, 64, 65_536],
-                [128, 1, 1],
-                [1024, 1, 1],
-            ),
+            ("read_edges", &[4096, 64, 65_536], [128, 1, 1], [1024, 1, 1]),
         ];
         assert_eq!(cases.len(), VARIANTS.len());
         for (id, dims, grid, block) in cases {

@@ -1,14 +1,14 @@
 //! The twin of `neighbor_block` that moves: as many reads of as many bytes and the same writes, and no index to wait for.
 //!
-//! - **Parent**: `neighbor_block`. For edge e it reads row e % nodes, whatever the index, and adds rows up with no weights; indices
-//!   and weights are read and added too, so that they are read.
+//! - **Parent**: `neighbor_block`. It reads neighbouring rows, those of a block apart from each other, whatever the indices, which
+//!   it reads and adds in the end.
 //! - **Ownership**: as its parent.
 //! - **Memory**: as its parent.
 //! - **Dims**: as its parent.
 //! - **Effect**: its kernel time is the least that the bytes allow, in the shape that they move in.
 
 use crate::gpu::{
-    F32x4, In, Out, array, block_x, each, kernel, shuffle_u32, shuffle_xor, thread_x,
+    F32x4, In, Out, array, block_x, each, kernel, shuffle, shuffle_u32, shuffle_xor, thread_x,
 };
 use core::array::from_fn;
 
@@ -37,25 +37,30 @@ kernel! {
         let quads = width / 4;
         // Bounds of one lane for all, so that the loops are known to be the same for the whole warp.
         let bound = rowptr.get(node + lane % 2);
+        let mut row = node * LANES % nodes;
         let (mut edge, end) = (shuffle_u32(bound, 0), shuffle_u32(bound, 1));
 
         let mut sum = F32x4::ZERO.0;
         while edge < end {
+            let (mut index, mut weight) = (0, 0.0);
             if edge + lane < end {
-                sum[0] += f32::from_bits(indices.get(edge + lane)) + b.get(edge + lane);
+                (index, weight) = (indices.get(edge + lane), b.get(edge + lane));
             }
-            let base = edge % nodes;
+            let own = (row + lane).min(nodes - 1);
             let mut first = 0;
             while first < LANES && edge + first < end {
                 let source = |step: usize| first + 2 * step as u32 + half;
+                let row: [u32; STEPS] = array(|step| shuffle_u32(own, source(step)) * quads + q);
                 let x: [F32x4; STEPS] = array(|step| {
-                    let row = (base + source(step)).min(nodes - 1);
-                    a.get4_if(edge + source(step) < end && q < quads, row * quads + q)
+                    a.get4_if(edge + source(step) < end && q < quads, row[step])
                 });
                 each::<STEPS>(|step| sum = from_fn(|v| sum[v] + x[step].0[v]));
                 first += 2 * STEPS as u32;
             }
+            // By way of other lanes, lest it be waited for before the rows are asked for.
+            sum[0] += shuffle(weight, lane ^ 1) + shuffle_u32(index, lane ^ 1) as f32;
             edge += LANES;
+            row += LANES;
         }
 
         sum = sum.map(|value| value + shuffle_xor(value, HALF));
