@@ -224,6 +224,14 @@ impl Device {
     /// [`Invalid`] naming the field.
     pub fn is_that_of_run(&self, run: &Self) -> Result<(), Invalid> {
         one_card("device.uuid", self.uuid.as_deref(), run.uuid.as_deref())?;
+        self.is_as_that_of_run(run)
+    }
+
+    /// Refuses a device that is not as that of a run: whatever differs, but for the UUID.
+    ///
+    /// # Errors
+    /// [`Invalid`] naming the field.
+    pub fn is_as_that_of_run(&self, run: &Self) -> Result<(), Invalid> {
         let but_for_uuid = |device: &Self| Self {
             uuid: None,
             ..device.clone()
@@ -234,12 +242,12 @@ impl Device {
         }
         let expected = format!("{expected:?}, as run.json has it");
         Err(Invalid::new("device", format!("{found:?}"), expected)
-            .help("measure both on one device"))
+            .help("measure both on one device, or on its like"))
     }
 }
 
 /// Refuses another card than that of a run: UUIDs that both are there and differ. One namespace is of one card, but for
-/// its counters, and so is a study.
+/// its counters and its ladder, and so is a study.
 ///
 /// # Errors
 /// [`Invalid`] with `field`.

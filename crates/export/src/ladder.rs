@@ -57,7 +57,9 @@ impl Climbed {
         }))
     }
 
-    /// Refuses a ladder that is not of the run's experiment, program, device, inputs and objects.
+    /// Refuses a ladder that is not of the run's experiment, inputs and objects, or of another device than one like that of the run.
+    /// A ladder is a session of its own, of which nothing is compared with the run: its program may be another, its card too,
+    /// and it may have variants that the run's program had not yet.
     pub(crate) fn agree(&self, namespace: &str, events: &Events) -> anyhow::Result<()> {
         let (ladder, run) = (&self.run, &events.run);
         let same = |place: &str, what: &str, found: String, expected: String| {
@@ -65,7 +67,7 @@ impl Climbed {
                 return Ok(());
             }
             bail!(
-                "{namespace}: {place}: {what}: found {found}, expected {expected} as in run.json; measure both with one build on one device"
+                "{namespace}: {place}: {what}: found {found}, expected {expected} as in run.json; measure both of one experiment and with the same objects"
             )
         };
         let quoted = |text: &String| format!("{text:?}");
@@ -77,14 +79,10 @@ impl Climbed {
                 &ladder.experiment_sha256,
                 &run.experiment_sha256,
             ),
-            (
-                "program (target_sha256)",
-                &ladder.target_sha256,
-                &run.build.binary_sha256,
-            ),
         ] {
             same("ladder.json", what, quoted(found), quoted(expected))?;
         }
+        let mut card = None;
         for (operation, captures) in &self.captures {
             let Some(samples) = events.samples.iter().find(|s| s.operation == *operation) else {
                 bail!(
@@ -94,10 +92,16 @@ impl Climbed {
             for capture in captures {
                 let place = format!("captures/{operation}-{}.json", capture.index);
                 let answer = &capture.answer;
-                answer
-                    .device
-                    .is_that_of_run(&run.device)
-                    .map_err(|invalid| anyhow!("{namespace}: {place}: {invalid}"))?;
+                let device = &answer.device;
+                let like = device.is_as_that_of_run(&run.device);
+                like.map_err(|invalid| anyhow!("{namespace}: {place}: {invalid}"))?;
+                let found = device.uuid.as_deref().unwrap_or("no UUID");
+                let expected = *card.get_or_insert(found);
+                if found != expected {
+                    bail!(
+                        "{namespace}: {place}: device.uuid: found {found}, expected {expected} as in the captures before; measure a ladder on one card"
+                    );
+                }
                 let debug = |value: &dyn std::fmt::Debug| format!("{value:?}");
                 for (what, found, expected) in [
                     ("dims", debug(&answer.dims), debug(&samples.dims)),
@@ -111,14 +115,10 @@ impl Climbed {
                     same(&place, what, found, expected)?;
                 }
                 for Called { variant, .. } in &answer.steps {
-                    let built = run.build.objects_sha256.get(&variant.object);
-                    let expected = built.map_or("no such object", String::as_str);
-                    same(
-                        &place,
-                        &variant.object,
-                        variant.object_sha256.clone(),
-                        expected.into(),
-                    )?;
+                    if let Some(expected) = run.build.objects_sha256.get(&variant.object) {
+                        let found = variant.object_sha256.clone();
+                        same(&place, &variant.object, found, expected.clone())?;
+                    }
                 }
             }
         }
@@ -127,7 +127,7 @@ impl Climbed {
 }
 
 /// Assembles the file.
-pub(crate) fn assemble(climbed: &Climbed, events: &Events) -> Result<Ladder, Invalid> {
+pub(crate) fn assemble(climbed: &Climbed) -> Result<Ladder, Invalid> {
     let run = &climbed.run;
     let operations = climbed.captures.iter().map(|(name, captures)| {
         operation(captures).map_err(|e| e.under(&format!("ladder of {name}")))
@@ -141,10 +141,13 @@ pub(crate) fn assemble(climbed: &Climbed, events: &Events) -> Result<Ladder, Inv
             "one in all captures",
         ));
     };
+    let mut captures = climbed.captures.iter().flat_map(|(_, captures)| captures);
+    let first = captures.next().map(|capture| capture.answer.device.clone());
+    let device = first.ok_or_else(|| Invalid::new("captures", "none", "at least one"))?;
     Ok(Ladder {
         experiment_id: format!("{}-ladder", run.experiment),
         schema_version: SCHEMA_VERSION.into(),
-        gpu: events.run.device.name.clone(),
+        gpu: device.name.clone(),
         backend: "Nsight Systems".into(),
         timing: "sum of the durations of a variant's kernels over its calls, microseconds; all variants of an operation in one process, in turns, each turn behind a warm-up".into(),
         captures: run.captures,
@@ -159,7 +162,7 @@ pub(crate) fn assemble(climbed: &Climbed, events: &Events) -> Result<Ladder, Inv
             finished: run.finished.clone(),
             profiler: run.profiler.clone(),
             command: run.command.clone(),
-            device: events.run.device.clone(),
+            device,
             tree: run.build.tree.clone(),
             target_sha256: run.target_sha256.clone(),
             binary_sha256: run.build.binary_sha256.clone(),

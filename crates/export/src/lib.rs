@@ -118,7 +118,7 @@ impl Artifacts {
             });
         }
         if let Some(climbed) = &self.ladder {
-            let ladder = ladder::assemble(climbed, &self.events)?;
+            let ladder = ladder::assemble(climbed)?;
             ladder
                 .check()
                 .context("the evidence made from the ladder's captures")?;

@@ -267,6 +267,30 @@ fn a_ladder_is_a_file_of_its_own_and_is_proved() {
     assert!(with.numbers > without.numbers + 50, "{with:?}");
 }
 
+/// It is a session of its own: by a later program that has one more variant, on another card of the model.
+#[test]
+fn a_ladder_may_be_of_another_session() {
+    let copy = copied();
+    change(copy.path(), "ladder.json", |v| {
+        v["target_sha256"] = json!("0".repeat(64))
+    });
+    for index in 1..=3 {
+        let capture = format!("captures/layernorm-{index}.json");
+        change(copy.path(), &capture, |v| {
+            v["answer"]["device"]["uuid"] = json!("GPU-0");
+            let variant = &mut v["answer"]["steps"][3]["variant"];
+            variant["object"] = json!("copy_norm_later.sm_80.ptx");
+            variant["object_sha256"] = json!("0".repeat(64));
+        });
+    }
+    let files = mage_export::evidence(copy.path(), NAMESPACE).unwrap();
+    mage_export::write(copy.path(), &files).unwrap();
+    let device = of_ladder(&files).provenance.device;
+    assert_eq!(device.uuid.as_deref(), Some("GPU-0"));
+    let report = verified(copy.path());
+    assert!(report.is_valid(), "{report}");
+}
+
 /// A check that fails in one of three captures leaves no time, and what was made from the variant no ratio.
 #[test]
 fn a_variant_that_failed_once_has_no_time() {
@@ -312,9 +336,9 @@ fn a_ladder_of_something_else_is_refused() {
             &["experiment_sha256"],
         ),
         (
-            "ladder.json",
-            |v| v["target_sha256"] = json!("0"),
-            &["program", "one build"],
+            capture,
+            |v| v["answer"]["device"]["uuid"] = json!("GPU-0"),
+            &["device.uuid", "one card"],
         ),
         (
             "ladder.json",

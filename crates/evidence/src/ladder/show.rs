@@ -16,7 +16,8 @@ impl Ladder {
              each, every turn behind {} calls more, in an order that rotates. Kernel time is the mean over the captures, in \
              microseconds, with the smallest and the largest of them; a change is the ratio to the parent's time in the \
              same capture, with an interval of {}% or the noise floor, whichever is wider. The noise floor of an \
-             operation is what one variant, run as if it were two, leaves possible between the same code and itself.\n",
+             operation is what one variant, run as if it were two, leaves possible between the same code and itself. A \
+             ladder is a session of its own: its times are compared with each other alone.\n",
             self.provenance.namespace,
             self.gpu,
             self.captures,
@@ -68,12 +69,13 @@ impl OperationLadder {
                 .count()
         };
         let mut words = format!(
-            "{} variants: {} retained, {} rejected, {} open, {} twins. The experiment runs `{}`",
+            "{} variants: {} retained, {} rejected, {} open, {} twin{}. The experiment runs `{}`",
             self.steps.len(),
             count(Status::Retained),
             count(Status::Rejected),
             count(Status::Open),
             count(Status::Twin),
+            if count(Status::Twin) == 1 { "" } else { "s" },
             self.variant
         );
         let own = self.step(&self.variant);

@@ -30,9 +30,8 @@ pub fn provenance(
     if let Err(invalid) = ladder.check() {
         report.add(Kind::Inconsistent, file, invalid.to_string());
     }
-    if ladder.provenance.device != *device {
-        let text = "provenance.device: found another than the samples', expected the same GPU";
-        report.add(Kind::Inconsistent, file, text);
+    if let Err(invalid) = ladder.provenance.device.is_as_that_of_run(device) {
+        report.add(Kind::Inconsistent, file, format!("provenance.{invalid}"));
     }
     let mut check = |file: &Path, words: &[String]| {
         if let Some(word) = words.iter().find(|word| names_a_place(word)) {
