@@ -110,7 +110,7 @@ impl Rows {
         }
         if self.ladder.is_some() {
             notes.push_str(&format!(
-                " Place: rank by kernel time, then by span. Limit: the time of a twin, a kernel that only moves the same bytes or only makes the same products, over the time of the Rust kernel in the same capture; told variant by variant in [docs/ladder/{0}.md](docs/ladder/{0}.md). {1}",
+                " Place: rank by kernel time, then by span. Limit: the time of a twin, a kernel that only moves the same bytes or only makes the same products, over the time of the Rust kernel in the same capture, in a session of its own; told variant by variant in [docs/ladder/{0}.md](docs/ladder/{0}.md). {1}",
                 self.run.namespace,
                 self.first_places()
             ));

@@ -225,6 +225,7 @@ impl Device {
     pub fn is_that_of_run(&self, run: &Self) -> Result<(), Invalid> {
         one_card("device.uuid", self.uuid.as_deref(), run.uuid.as_deref())?;
         self.is_as_that_of_run(run)
+            .map_err(|invalid| invalid.help("measure both on one device"))
     }
 
     /// Refuses a device that is not as that of a run: whatever differs, but for the UUID.
@@ -242,7 +243,7 @@ impl Device {
         }
         let expected = format!("{expected:?}, as run.json has it");
         Err(Invalid::new("device", format!("{found:?}"), expected)
-            .help("measure both on one device, or on its like"))
+            .help("measure both on devices of one kind"))
     }
 }
 

@@ -67,7 +67,7 @@ impl Climbed {
                 return Ok(());
             }
             bail!(
-                "{namespace}: {place}: {what}: found {found}, expected {expected} as in run.json; measure both of one experiment and with the same objects"
+                "{namespace}: {place}: {what}: found {found}, expected {expected} as in run.json; measure both of one experiment, with the same inputs and objects"
             )
         };
         let quoted = |text: &String| format!("{text:?}");
@@ -95,12 +95,13 @@ impl Climbed {
                 let device = &answer.device;
                 let like = device.is_as_that_of_run(&run.device);
                 like.map_err(|invalid| anyhow!("{namespace}: {place}: {invalid}"))?;
-                let found = device.uuid.as_deref().unwrap_or("no UUID");
-                let expected = *card.get_or_insert(found);
-                if found != expected {
-                    bail!(
-                        "{namespace}: {place}: device.uuid: found {found}, expected {expected} as in the captures before; measure a ladder on one card"
-                    );
+                if let Some(found) = device.uuid.as_deref() {
+                    let expected = *card.get_or_insert(found);
+                    if found != expected {
+                        bail!(
+                            "{namespace}: {place}: device.uuid: found {found}, expected {expected} as in the captures before; measure a ladder on one card"
+                        );
+                    }
                 }
                 let debug = |value: &dyn std::fmt::Debug| format!("{value:?}");
                 for (what, found, expected) in [
@@ -115,9 +116,18 @@ impl Climbed {
                     same(&place, what, found, expected)?;
                 }
                 for Called { variant, .. } in &answer.steps {
-                    if let Some(expected) = run.build.objects_sha256.get(&variant.object) {
-                        let found = variant.object_sha256.clone();
-                        same(&place, &variant.object, found, expected.clone())?;
+                    let (object, found) = (&variant.object, &variant.object_sha256);
+                    if let Some(expected) = run.build.objects_sha256.get(object) {
+                        same(&place, object, found.clone(), expected.clone())?;
+                    }
+                    let source = format!("crates/kernels/ptx/{object}");
+                    let built = ladder.build.source_sha256.get(&source);
+                    let built = built.or_else(|| ladder.build.objects_sha256.get(object));
+                    if built != Some(found) {
+                        bail!(
+                            "{namespace}: {place}: {object}: found {found}, expected {} as ladder.json records its build; measure the ladder again",
+                            built.map_or("no such object", String::as_str)
+                        );
                     }
                 }
             }

@@ -272,7 +272,8 @@ fn a_ladder_is_a_file_of_its_own_and_is_proved() {
 fn a_ladder_may_be_of_another_session() {
     let copy = copied();
     change(copy.path(), "ladder.json", |v| {
-        v["target_sha256"] = json!("0".repeat(64))
+        v["target_sha256"] = json!("0".repeat(64));
+        v["build"]["objects_sha256"]["copy_norm_later.sm_80.ptx"] = json!("0".repeat(64));
     });
     for index in 1..=3 {
         let capture = format!("captures/layernorm-{index}.json");
@@ -289,6 +290,13 @@ fn a_ladder_may_be_of_another_session() {
     assert_eq!(device.uuid.as_deref(), Some("GPU-0"));
     let report = verified(copy.path());
     assert!(report.is_valid(), "{report}");
+    // But of one card in itself.
+    change(copy.path(), "captures/layernorm-2.json", |v| {
+        v["answer"]["device"]["uuid"] = json!("GPU-1");
+    });
+    let error = mage_export::evidence(copy.path(), NAMESPACE).unwrap_err();
+    let expected = "device.uuid: found GPU-1, expected GPU-0 as in the captures before";
+    assert!(format!("{error:#}").contains(expected), "{error:#}");
 }
 
 /// A check that fails in one of three captures leaves no time, and what was made from the variant no ratio.
@@ -336,11 +344,6 @@ fn a_ladder_of_something_else_is_refused() {
             &["experiment_sha256"],
         ),
         (
-            capture,
-            |v| v["answer"]["device"]["uuid"] = json!("GPU-0"),
-            &["device.uuid", "one card"],
-        ),
-        (
             "ladder.json",
             |v| v["captures"] = json!(2),
             &["layernorm-3.json", "no record names"],
@@ -363,7 +366,7 @@ fn a_ladder_of_something_else_is_refused() {
         (
             capture,
             |v| v["answer"]["device"]["driver"] = json!("1.2"),
-            &["device", "one device"],
+            &["device", "one kind"],
         ),
         (
             capture,
@@ -379,6 +382,15 @@ fn a_ladder_of_something_else_is_refused() {
             capture,
             |v| v["answer"]["steps"][0]["variant"]["object_sha256"] = json!("0".repeat(64)),
             &["layernorm-1.json", ".ptx", "00000"],
+        ),
+        (
+            capture,
+            |v| v["answer"]["steps"][3]["variant"]["object"] = json!("later.sm_80.ptx"),
+            &[
+                "later.sm_80.ptx",
+                "no such object",
+                "as ladder.json records",
+            ],
         ),
         (
             capture,

@@ -161,10 +161,11 @@ fn a_namespace_is_of_one_card() {
         on_card(root.path(), file, pointer, "GPU-1");
     }
     made().expect("all parts are of one card");
-    // A ladder is a session of its own, of one card in itself.
-    let capture = "-ladder/captures/gelu-1.json";
-    on_card(root.path(), capture, "/answer/device", "GPU-2");
-    let error = format!("{:#}", made().unwrap_err());
-    let expected = "captures/gelu-1.json: device.uuid: found GPU-2, expected no UUID as in the captures before";
-    assert!(error.contains(expected), "{error}");
+    on_card(
+        root.path(),
+        "-ladder/captures/gelu-1.json",
+        "/answer/device",
+        "GPU-2",
+    );
+    made().expect("a ladder is a session of its own");
 }

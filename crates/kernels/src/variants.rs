@@ -63,7 +63,7 @@ pub enum Status {
     Rejected,
     /// Built and tested, not yet measured.
     Open,
-    /// Made to measure a limit: it moves what its parent moves and computes nothing, or computes and moves nothing.
+    /// Made to measure a limit: it moves as its parent does, or computes as it does, and as little else as that takes.
     /// Its output is not that of the operation, and no check asks for it.
     Twin,
 }

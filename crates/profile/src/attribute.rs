@@ -150,8 +150,11 @@ impl Times {
         let us = |ns: u64| ns as f64 / 1000.0 / f64::from(iterations);
         if self.sum_ns != self.union_ns {
             Some(format!(
-                "kernels ran side by side on {} streams: the sum of their durations is {:.3} us an iteration, the time during which any ran {:.3} us; neither is GPU time",
-                self.streams,
+                "kernels ran side by side on {}: the sum of their durations is {:.3} us an iteration, which counts what overlaps more than once, and the time during which any ran {:.3} us",
+                match self.streams {
+                    1 => "1 stream".to_string(),
+                    streams => format!("{streams} streams"),
+                },
                 us(self.sum_ns),
                 us(self.union_ns)
             ))

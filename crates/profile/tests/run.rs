@@ -490,7 +490,7 @@ fn rows_that_only_look_odd_give_the_right_number() {
             "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET streamId = 8, start = start - 500, end = end - 500 WHERE demangledName = 11",
             2.0,
             2,
-            Some("neither is GPU time"),
+            Some("counts what overlaps more than once"),
         ),
         (
             vec![(plain, 1000), (ours, 1000)],

@@ -91,6 +91,28 @@ kernel! {
     }
 }
 
+kernel! {
+    /// A block writes a word with no wait for the launch before.
+    pub fn set_early(_a: In<f32>, out: Out<f32>, blocks: u32, _fences: u32, scratch: Scratch) {
+        scratch.set_if(thread_x() == 0, 64 * blocks + block_x(), 1); // set early
+        out.set(64 * block_x() + thread_x(), 0.0);
+    }
+}
+
+kernel! {
+    /// A block writes 64 words by a copy with no wait for the launch before.
+    pub fn store_early(a: In<f32>, out: Out<f32>, _blocks: u32, _fences: u32, scratch: Scratch) {
+        let (i, words) = (thread_x(), words());
+        words.set(i, a.get(i).to_bits());
+        fence_async_shared();
+        barrier();
+        words.start_store(i == 3, 0, scratch, 16 * block_x(), 16); // store early
+        close_stores();
+        wait_for_stores();
+        out.set(64 * block_x() + i, 0.0);
+    }
+}
+
 /// As many of `a` as the first launch reads; it has so many blocks, the second `of` them.
 fn sequence(blocks: u32, of: u32, fences: u32) -> Launch {
     let a: Vec<f32> = (0..64 * blocks as u16).map(f32::from).collect();
@@ -154,6 +176,30 @@ fn a_launch_that_begins_before_the_end_of_the_one_before() {
     };
     assert_eq!(message(&programmatic(2)), early(1));
     assert_eq!(message(&programmatic(3)), early(0));
+}
+
+#[test]
+fn every_access_of_scratch_memory_waits_for_the_launch_before() {
+    let a = [0.0; 128];
+    for (kernel, access, marker) in [
+        (read(), "read", "load"),
+        (store_early(), "write", "store early"),
+        (set_early(), "write", "set early"),
+    ] {
+        let early = launch(write(), 2, 64)
+            .then(kernel, [2, 1, 1], [64, 1, 1])
+            .programmatic()
+            .floats("a", &a)
+            .output("out", 128)
+            .dim(2)
+            .dim(1)
+            .scratch("scratch", 130);
+        let message = message(&early);
+        let expected = format!("launch before not waited for: {access} of scratch[");
+        assert!(message.starts_with(&expected), "{message}");
+        let place = format!("at {}, with no wait_for_prerequisites before", at(marker));
+        assert!(message.contains(&place), "{message}");
+    }
 }
 
 #[test]

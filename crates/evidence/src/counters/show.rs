@@ -29,7 +29,9 @@ impl Counters {
         out += &self.cases_table();
         out += "\nShares are of the limits measured below, in percent; a copy or a kernel that finds its data in a cache can \
             exceed\none. L1 is its data stage, which serves shared memory too. Occupancy is achieved of theoretical, with what \
-            limits it.\nThe stall reason is the largest beside issuing itself. Parts of a percentage are read in different passes, so that a hit rate\ncan exceed 100.\n\n## Limits\n\n";
+            limits it.\nThe stall reason is the largest beside issuing itself. Parts of a percentage are read in different passes, so that a hit rate\ncan exceed 100; one above 150 is not given. Reads alone can exceed the limit of L2, which copies gave. What a profiler \
+            that\nrepeats a launch leaves in the caches differs from program to program, so that DRAM bytes, and what is made of them, \
+            are not\nto be compared between implementations.\n\n## Limits\n\n";
         out += &self.limits_table();
         let _ = write!(
             out,
@@ -70,7 +72,8 @@ impl Counters {
             out += "\n## Absent\n\n";
         }
         for (reason, count) in absent {
-            let _ = writeln!(out, "- {count} numbers: {reason}");
+            let numbers = if count == 1 { "number" } else { "numbers" };
+            let _ = writeln!(out, "- {count} {numbers}: {reason}");
         }
         out + crate::ALL_RESULTS
     }

@@ -152,13 +152,26 @@ fn cause(steps: &[Times<'_>], step: &Times<'_>, change: Option<&(Change, Verdict
     };
     match (best_retained(steps), step.captures_us.and_then(geometric)) {
         (Some((best, time)), Some(own)) if time < own && best != parent => {
-            format!("{against_parent}, and {best}, which is retained, takes less time")
+            let less = match takes_less(steps, best, step) {
+                true => "takes less time",
+                false => "takes no more time, as far as the captures tell",
+            };
+            format!("{against_parent}, and {best}, which is retained, {less}")
         }
         (Some((best, time)), Some(own)) if time >= own => {
             format!("{against_parent}; {best}, which is retained, takes no less time here")
         }
         _ => against_parent,
     }
+}
+
+/// Whether `best` took less time than `step` in every capture.
+fn takes_less(steps: &[Times<'_>], best: &str, step: &Times<'_>) -> bool {
+    let best = find(steps, best).and_then(|best| best.captures_us);
+    let (Some(best), Some(own)) = (best, step.captures_us) else {
+        return false;
+    };
+    best.iter().zip(own).all(|(best, own)| best < own)
 }
 
 /// The retained variant of the least kernel time, and that time in microseconds.
@@ -175,8 +188,8 @@ fn geometric(times: &[f64]) -> Option<f64> {
     crate::stats::geometric_mean(times).ok()
 }
 
-/// The twins of `step`, or of the nearest variant that it was made from, the largest share first. One that surely takes longer
-/// than what it is a twin of is no limit of it.
+/// The twins of `step`, or of the nearest variant that it was made from of which there is one, the largest share first. A twin
+/// that surely takes longer than `step` is no limit of it, and counts as none.
 fn limits(steps: &[Times<'_>], step: &Times<'_>) -> Result<Vec<Limit>, Invalid> {
     let Some(own) = step.captures_us else {
         return Ok(Vec::new());
@@ -262,6 +275,40 @@ mod tests {
         );
         assert_eq!(said(&placed(7.0, true), &placed(6.0, false)), "faster");
         assert_eq!(said(&placed(7.0, true), &placed(7.0, true)), "equivalent");
+    }
+
+    /// What is rejected beside a retained variant that is as fast has no slower time.
+    #[test]
+    fn less_time_is_said_where_it_is_shown() {
+        let cause = |of_kept: [f64; 3]| {
+            let (parent, kept) = (variant("a", None), variant("b", Some("a")));
+            let mut rejected = variant("c", Some("a"));
+            rejected.status = Status::Rejected;
+            let timed = |variant, captures_us| Times {
+                variant,
+                failed: None,
+                captures_us: Some(captures_us),
+            };
+            let steps = [
+                timed(&parent, &[9.0, 9.0, 9.1]),
+                timed(&kept, &of_kept),
+                timed(&rejected, &[5.0, 5.1, 5.0]),
+            ];
+            judge(&steps, None, &[]).unwrap().steps[2]
+                .cause
+                .clone()
+                .unwrap()
+        };
+        let shown = cause([4.0, 4.1, 4.0]);
+        assert!(
+            shown.ends_with("and b, which is retained, takes less time"),
+            "{shown}"
+        );
+        let level = cause([5.05, 4.9, 5.1]);
+        assert!(
+            level.ends_with("takes no more time, as far as the captures tell"),
+            "{level}"
+        );
     }
 
     /// A twin that does other work than what it is a twin of bounds nothing.

@@ -17,7 +17,8 @@ impl Ladder {
              microseconds, with the smallest and the largest of them; a change is the ratio to the parent's time in the \
              same capture, with an interval of {}% or the noise floor, whichever is wider. The noise floor of an \
              operation is what one variant, run as if it were two, leaves possible between the same code and itself. A \
-             ladder is a session of its own: its times are compared with each other alone.\n",
+             ladder is a session of its own, on one card, so that its times are compared with each other alone; this one ended {}, \
+             at commit {}.\n",
             self.provenance.namespace,
             self.gpu,
             self.captures,
@@ -25,6 +26,12 @@ impl Ladder {
             self.iterations,
             self.warmup,
             crate::stats::LEVEL * 100.0,
+            self.provenance.finished,
+            self.provenance
+                .tree
+                .commit
+                .as_deref()
+                .unwrap_or("not known"),
         );
         for operation in &self.operations {
             operation.section(&mut out);
@@ -170,6 +177,9 @@ impl OperationLadder {
                     .map(|check| format!("{:.1e}", check.fp64.max_abs_error))),
                 match (&step.failed, variant.status) {
                     (Some(_), _) => "check failed".into(),
+                    (_, Status::Twin) if change.is_some_and(|c| c.verdict == "slower") => {
+                        "no limit: takes longer".into()
+                    }
                     (_, Status::Twin) => "limit".into(),
                     _ => of(change.map(|change| change.verdict.clone())),
                 },

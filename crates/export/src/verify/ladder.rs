@@ -3,7 +3,7 @@
 use super::files::{Read, walk};
 use super::numbers::{Check, items, mean};
 use super::provenance::names_a_place;
-use super::{Kind, Places, Proved, Report};
+use super::{Kind, Places, Proved, Report, sources};
 use mage_evidence::artifact::Device;
 use mage_evidence::ladder::{Ladder, raw};
 use mage_evidence::stats::student_t;
@@ -20,6 +20,7 @@ pub fn provenance(
     root: &Path,
     places: &Places,
     device: &Device,
+    proved: &mut Proved,
     report: &mut Report,
 ) -> anyhow::Result<()> {
     let file = &places.ladder_file;
@@ -30,6 +31,17 @@ pub fn provenance(
     if let Err(invalid) = ladder.check() {
         report.add(Kind::Inconsistent, file, invalid.to_string());
     }
+    let artifact = places.ladder.join("ladder.json");
+    let run: raw::Run = store::read_json(&root.join(&artifact))?;
+    let build = &run.build;
+    sources::check(
+        root,
+        &artifact,
+        &build.source_sha256,
+        &build.tree,
+        proved,
+        report,
+    );
     if let Err(invalid) = ladder.provenance.device.is_as_that_of_run(device) {
         report.add(Kind::Inconsistent, file, format!("provenance.{invalid}"));
     }

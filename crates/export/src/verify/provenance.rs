@@ -47,7 +47,7 @@ pub fn check(
     agree(places, &results, of_results, report);
     specification(root, places, &results, of_results, report)?;
     commands(root, places, of_results, &of_profiles.command, report)?;
-    ladder::provenance(root, places, &of_results.device, report)?;
+    ladder::provenance(root, places, &of_results.device, proved, report)?;
     inputs(root, places, &results, proved, report)?;
     let file = &places.results_file;
     let sources = &results.source_sha256;

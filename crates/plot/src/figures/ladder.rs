@@ -133,7 +133,7 @@ fn notes(measured: &ladder::Ladder, shown: &[Shown<'_>]) -> Vec<Note> {
         (Status::Open, "Not yet decided."),
         (
             Status::Twin,
-            "A twin: moves or multiplies what its parent does and computes nothing, so it is a limit.",
+            "A twin: moves or multiplies as its parent does and no more, and is a limit of what takes longer.",
         ),
     ]
     .into_iter()

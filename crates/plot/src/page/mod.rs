@@ -325,19 +325,26 @@ fn lede(data: &Data) -> String {
     )
 }
 
-/// Each remark of the captures once, with the number of captures that have it.
+/// Each remark of the captures once, with the number of captures that have it, or with the one.
 fn notes(data: &Data) -> Vec<String> {
-    let mut counts: Vec<(&str, u64)> = Vec::new();
-    let captures = data.profiles.iter().flat_map(|p| &p.captures);
-    for note in captures.flat_map(|capture| &capture.notes) {
-        match counts.iter_mut().find(|(known, _)| *known == note.as_str()) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((note, 1)),
+    let mut counts: Vec<(&str, &str, u64)> = Vec::new();
+    for capture in data.profiles.iter().flat_map(|p| &p.captures) {
+        for note in &capture.notes {
+            match counts
+                .iter_mut()
+                .find(|(known, ..)| *known == note.as_str())
+            {
+                Some((_, _, count)) => *count += 1,
+                None => counts.push((note, &capture.session_id, 1)),
+            }
         }
     }
     counts
         .into_iter()
-        .map(|(note, count)| format!("{}: {note}", number::plural(count, "capture", "captures")))
+        .map(|(note, capture, count)| match count {
+            1 => format!("{capture}: {note}"),
+            _ => format!("{}: {note}", number::plural(count, "capture", "captures")),
+        })
         .collect()
 }
 
@@ -399,7 +406,7 @@ fn facts(data: &Data) -> Vec<(&'static str, String)> {
         let commit = p.tree.commit.as_deref().unwrap_or("no commit known");
         let state = match p.tree.state {
             TreeState::Clean => "exactly that commit",
-            TreeState::Untracked => "that commit and source files that it does not know",
+            TreeState::Untracked => "that commit, with files beside it that it does not know",
             TreeState::Dirty => "that commit with changes",
             TreeState::Unknown => "state not known",
         };

@@ -136,7 +136,7 @@ pub fn multiply<const FED: bool, const N: usize>(
     low.0
 }
 
-/// Leaves the sums of those columns that the other warpgroup writes to it, and gives the others. A barrier of the block follows.
+/// Leaves the sums of those columns that the other warpgroup writes to it, and gives the others. A barrier of all that multiply follows.
 #[inline(always)]
 pub fn leave<const N: usize>(words: Shared<u32, N>, part: u32, sums: [f32; 64]) -> [f32; 32] {
     let quad = SUMS + thread_x() % 128 + 8 * 128 * part;

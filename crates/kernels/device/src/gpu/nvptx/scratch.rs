@@ -156,7 +156,7 @@ impl GridBarrier {
 }
 
 /// A word of scratch memory at which each of some blocks arrives once a launch, and which tells others when all have. Its
-/// first bit, the phase, is another after every launch, so that no launch has to reset it.
+/// highest bit, the phase, is another after every launch, so that no launch has to reset it.
 #[derive(Clone, Copy)]
 pub struct Meeting {
     scratch: Scratch,
@@ -170,7 +170,7 @@ impl Meeting {
         Self { scratch, word }
     }
 
-    /// The word as it is before the launch, where this block has not arrived. Its first bit is the phase.
+    /// The word as it is before the launch, where this block has not arrived. Its highest bit is the phase.
     #[inline(always)]
     pub fn before(self) -> u32 {
         self.scratch.get(self.word)
