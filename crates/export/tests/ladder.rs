@@ -255,6 +255,12 @@ fn a_ladder_is_a_file_of_its_own_and_is_proved() {
     );
     let report = verified(copy.path());
     assert!(report.is_valid(), "{report}");
+    // Its sources are asked for; neither they nor the commit are in this copy.
+    let asked = "mage-001-ladder/ladder.json: ";
+    assert!(
+        report.notes.iter().any(|note| note.contains(asked)),
+        "{report}"
+    );
     let without = verify(&root(), &[NAMESPACE.to_string()]).unwrap();
     let (with, without) = (report.proved[NAMESPACE], without.proved[NAMESPACE]);
     assert_eq!(

@@ -27,11 +27,15 @@ impl Counters {
         out += "The counters are of a session of their own, apart from the samples and the captures of this \
             namespace.\nShares and ratios say what bounds a kernel; no time here is a kernel time.\n\n";
         out += &self.cases_table();
-        out += "\nShares are of the limits measured below, in percent; a copy or a kernel that finds its data in a cache can \
+        let _ = write!(
+            out,
+            "\nShares are of the limits measured below, in percent; a copy or a kernel that finds its data in a cache can \
             exceed\none. L1 is its data stage, which serves shared memory too. Occupancy is achieved of theoretical, with what \
-            limits it.\nThe stall reason is the largest beside issuing itself. Parts of a percentage are read in different passes, so that a hit rate\ncan exceed 100; one above 150 is not given. Reads alone can exceed the limit of L2, which copies gave. What a profiler \
-            that\nrepeats a launch leaves in the caches differs from program to program, so that DRAM bytes, and what is made of them, \
-            are not\nto be compared between implementations.\n\n## Limits\n\n";
+            limits it.\nThe stall reason is the largest beside issuing itself. Parts of a percentage are read in different passes, so that a hit rate\ncan exceed 100; one above {} is not given. Reads alone can exceed the limit of L2, which copies gave. DRAM bytes \
+            depend\non what the caches hold when the profiler repeats a launch, which nothing makes the same in all implementations: they,\n\
+            and what is made of them, are not to be compared between these.\n\n## Limits\n\n",
+            super::MAX_PERCENT
+        );
         out += &self.limits_table();
         let _ = write!(
             out,

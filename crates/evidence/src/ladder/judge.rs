@@ -240,14 +240,17 @@ mod tests {
         .unwrap()
     }
 
-    /// What is said of `after` against `before`; A again differs from A by a thousandth either way.
-    fn said(before: &[f64], after: &[f64]) -> String {
-        let (parent, child) = (variant("a", None), variant("b", Some("a")));
-        let timed = |variant, captures_us| Times {
+    fn timed<'a>(variant: &'a Described, captures_us: &'a [f64]) -> Times<'a> {
+        Times {
             variant,
             failed: None,
             captures_us: Some(captures_us),
-        };
+        }
+    }
+
+    /// What is said of `after` against `before`; A again differs from A by a thousandth either way.
+    fn said(before: &[f64], after: &[f64]) -> String {
+        let (parent, child) = (variant("a", None), variant("b", Some("a")));
         let again = before.iter().zip([1.001, 0.999].into_iter().cycle());
         let again: Vec<f64> = again.map(|(us, by)| us * by).collect();
         let steps = [timed(&parent, before), timed(&child, after)];
@@ -284,11 +287,6 @@ mod tests {
             let (parent, kept) = (variant("a", None), variant("b", Some("a")));
             let mut rejected = variant("c", Some("a"));
             rejected.status = Status::Rejected;
-            let timed = |variant, captures_us| Times {
-                variant,
-                failed: None,
-                captures_us: Some(captures_us),
-            };
             let steps = [
                 timed(&parent, &[9.0, 9.0, 9.1]),
                 timed(&kept, &of_kept),
@@ -318,11 +316,6 @@ mod tests {
             let kernel = variant("a", None);
             let mut twin = variant("t", Some("a"));
             twin.status = Status::Twin;
-            let timed = |variant, captures_us| Times {
-                variant,
-                failed: None,
-                captures_us: Some(captures_us),
-            };
             let steps = [timed(&kernel, &[5.0, 5.0, 5.1]), timed(&twin, &of_twin)];
             let judged = judge(&steps, None, &[]).unwrap();
             judged.steps[0]
